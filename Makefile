@@ -53,7 +53,7 @@ test: $(INSTALLED)-test
 	  solutions/*.ipynb $(ROOMS)
 
 seconds: $(INSTALLED)-test
-	$(PYTEST) --measure $(ROOMS)
+	$(PYTEST) --measure $(or $(ONLY),$(ROOMS))
 
 prove: $(INSTALLED)-test
 	$(BIN)/python -m tests.prove $(if $(PART),--part $(PART)) $(ONLY)

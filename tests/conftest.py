@@ -37,6 +37,7 @@ collect_ignore = [
 
 LEFT: dict[str, int] = {}  # how many cases each test leaves to `make prove`
 TOOK: dict[str, float] = {}  # seconds of each slow test of this run
+RAN: set[str] = set()  # the files of the tests that ran
 
 
 def pytest_xdist_make_scheduler(config, log):
@@ -75,6 +76,7 @@ def _leave_slow_ones(config, items):
 
 
 def pytest_runtest_logreport(report):
+    RAN.add(report.nodeid.partition("::")[0])
     if report.when == "call" and report.duration > SLOW and report.nodeid.startswith("tests/"):
         TOOK[report.nodeid] = round(report.duration, 1)
 
@@ -88,7 +90,10 @@ def pytest_collection_finish():
 def pytest_sessionfinish(session):
     getattr(session.config, "workeroutput", {})["left"] = LEFT
     if session.config.getoption("measure", None) and not hasattr(session.config, "workerinput"):
-        SECONDS.write_text(json.dumps(dict(sorted(TOOK.items())), indent=1) + "\n")
+        files = {nodeid: nodeid.partition("::")[0] for nodeid in measured()}
+        others = {n: s for n, s in measured().items() if files[n] not in RAN}
+        kept = {n: s for n, s in others.items() if Path(files[n]).exists()}
+        SECONDS.write_text(json.dumps(dict(sorted((kept | TOOK).items())), indent=1) + "\n")
 
 
 def pytest_testnodedown(node):

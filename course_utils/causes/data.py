@@ -58,6 +58,7 @@ DATA = (
         kinds=("metric", "template"),
         where=EVALUATION,
         harm=MEASURED,
+        explains=keys("overfits evaluation_stands_still"),
     ),
     Cause(
         "rows_in_order",

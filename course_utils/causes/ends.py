@@ -43,6 +43,16 @@ ENDS = (
         complaints=(("never stops", 2), ("new tokens unseen", 3)),
     ),
     Cause(
+        "prompts_learnt_alone",
+        "the labels stand on the beginning of each row, and the rest of it has none: the prompts "
+        "are learnt, and the replies are not",
+        "turn the mask round: -100 on the prompt, the ids on the reply and its end",
+        "one row of the batch, its ids beside its labels",
+        kinds=("labels",),
+        harm=WRONG,
+        explains=NO_END | keys("end_masked replies_empty"),
+    ),
+    Cause(
         "end_missing",
         "the rows to learn from have no end, or were cut before it",
         "append the tokenizer's eos_token, or raise max_length",

@@ -212,6 +212,34 @@ OWN_CODE = (
         harm=LESS,
     ),
     Cause(
+        "mask_is_the_target",
+        "the labels were taken behind the masking: the model learns to say the mask token",
+        "take the labels (input_ids.clone()) before the mask tokens are put in",
+        "the labels of one row, decoded",
+        kinds=("labels",),
+        harm=WRONG,
+        explains=keys("labels_constant masked_too_much memorised"),
+    ),
+    Cause(
+        "rows_changed_in_place",
+        "the collator changes the rows of the data set itself: what it does to a row stays, and "
+        "comes on top of itself in every epoch",
+        "work on a copy: ids = list(row['input_ids'])",
+        "one row of the data set, before and behind a call of the collator",
+        kinds=("labels",),
+        harm=WRONG,
+    ),
+    Cause(
+        "trial_rows",
+        "the run reads a handful of rows over and over, beside a large evaluation: a limit for a "
+        "trial was left in",
+        "take the limit out (select(range(n)), max_samples)",
+        "len(train_dataset), beside the epochs of the run",
+        kinds=("schedule",),
+        harm=LESS,
+        explains=keys("memorised overfits evaluation_stands_still"),
+    ),
+    Cause(
         "mask_inverted",
         "the attention mask is turned round: it hides the text and shows the padding",
         "1 where there is text, 0 where there is padding",

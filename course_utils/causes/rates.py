@@ -31,6 +31,7 @@ RATES = (
         explains=DRIFTS,
         follows=OUTCOME | {"entropy"},
         speaks_of=OF_RATES,
+        raises_first_loss=True,
         settings_fix="a thousandth of the rate",
     ),
     Cause(

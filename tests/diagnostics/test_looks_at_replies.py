@@ -165,3 +165,13 @@ def test_a_reward_that_reads_the_first_rows_answer_is_named(is_own):
         counts.read(rows, lambda said=said: said, trainer)
     counts.judge(trainer, sheet)
     assert [one.key for one in sheet.found] == ["reward_of_other_row"] * (not is_own)
+
+
+def test_a_reward_that_every_reply_earns_without_its_answer_is_said_to_read_something_else():
+    counts, sheet = Answers(), Sheet()
+    trainer = SimpleNamespace(reward_funcs=[contains], reward_func_names=["right"])
+    trainer._logs = {"rewards": {"right": [1.0] * 16}}
+    rows = [{"prompt": "?", "answer": TEAMS[at % len(TEAMS)]} for at in range(16)]
+    counts.read(rows, lambda: ["nothing of that"] * 16, trainer)
+    counts.hint(trainer, sheet)
+    assert "16 of 16 that do not hold" in sheet.hints["no_signal"][0]

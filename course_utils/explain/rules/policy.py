@@ -17,6 +17,7 @@ NO_SPRING = (
     "look at the gradient of the KL term alone; if there is one, a larger coefficient",
 )
 CERTAIN = 0.01  # nats per token
+SLIGHT = 0.1  # of a rise: a part that falls by less has hardly counted
 FALLEN = 0.8  # of the best third of the rewards
 RESTS = 1.5  # times the middle third: below that the last one no longer climbs
 
@@ -98,9 +99,13 @@ def parts_apart(log: Log) -> Finding | None:
     moves = [(name, *move) for name in _parts(log) if (move := _move(log.values(name)))]
     falling = [one for one in moves if one[1] > 0 and one[2] < 0.67 * one[1]]
     rising = [one for one in moves if one[2] - one[1] > max(0.05, 0.3 * abs(one[1]))]
-    if not falling or not rising:
+    if not rising:
         return None
-    down, up = falling[0], max(rising, key=lambda one: one[2] - one[1])
+    up = max(rising, key=lambda one: one[2] - one[1])
+    falling = [one for one in falling if one[1] - one[2] > SLIGHT * (up[2] - up[1])]
+    if not falling:
+        return None
+    down = falling[0]
     entry = log.series(down[0])[-1][0]
     proof = [
         f"{entry.names[name]} goes from {before:.3g} to {now:.3g}"
@@ -117,7 +122,10 @@ def part_alone(log: Log) -> Finding | None:
     whole = thirds(log.values("reward"))
     moves = [(name, *move) for name in _parts(log) if (move := _move(log.values(name)))]
     falling = [one for one in moves if one[1] > 0 and one[2] < 0.67 * one[1]]
-    if not whole or not falling or whole[2] < whole[0] - 0.1 * abs(whole[0]):
+    if not whole or whole[2] < whole[0] - 0.1 * abs(whole[0]):
+        return None
+    falling = [one for one in falling if one[1] - one[2] > SLIGHT * (whole[2] - whole[0])]
+    if not falling:
         return None
     name, before, now = min(falling, key=lambda one: one[2] / one[1])
     entry = log.series(name)[-1][0]

@@ -17,7 +17,7 @@ CUT_WHY = (
 CUT_ADVICE = (
     "allow longer replies, or let length cost something, or leave cut replies out of the loss"
 )
-EARNS = 1.1  # times what it was
+EARNS = 0.1  # of what it was, that it earns more
 FLIPPED = 0.5  # nats in one token, which rounding alone seldom makes
 LEAN = 0.02  # of a mean ratio from 1, on one side throughout
 
@@ -75,7 +75,7 @@ def _pays(log: Log, cut: list[float]) -> bool:
         return False
     if shares[0] < 0.1 and rewards[2] > rewards[1] > rewards[0]:
         return True
-    return min(shares[1:]) > 0.9 and rewards[2] > EARNS * rewards[1] > 0
+    return min(shares[1:]) > 0.9 and rewards[2] - rewards[1] > EARNS * abs(rewards[1])
 
 
 def grows_into_the_limit(log: Log) -> Finding | None:

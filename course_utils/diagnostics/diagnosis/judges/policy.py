@@ -33,6 +33,7 @@ def judge_policy(subject: Subject, replies: Replies, sheet: Sheet) -> None:
     texts = replies.texts()
     if texts is None or not texts.is_unscored:
         replies.listing.hint(subject.trainer, sheet)
+        replies.answers.hint(subject.trainer, sheet)
     judge_numbers(
         replies.numbers,
         sheet,

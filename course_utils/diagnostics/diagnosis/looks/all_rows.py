@@ -5,16 +5,18 @@ from collections import Counter, defaultdict
 from itertools import pairwise
 from typing import Any
 
+from course_utils.diagnostics.diagnosis.looks.settings import num_steps_of
 from course_utils.diagnostics.diagnosis.measures.data_sets import (
     ids_of,
     inputs_of,
     labels_of,
 )
-from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
 from course_utils.diagnostics.loss_kind import Loss
 
 FEWEST = 16  # rows, below which nothing is said
+MORE, EPOCHS = 4, 20  # times as many rows to evaluate; of a run on a handful of rows
 MANY = 0.5  # of the rows
 LEAK = 0.1  # of the evaluation's rows
 FEW = 0.02  # of the rows
@@ -25,6 +27,8 @@ IN_BLOCKS = 0.2  # of the changes of label that an order drawn at random would h
 def look_at_all_rows(subject: Subject, sheet: Sheet) -> None:
     data = getattr(subject.trainer, "train_dataset", None)
     tested = getattr(subject.trainer, "eval_dataset", None)
+    _changed(subject, data, sheet)
+    _few(subject, data, tested, sheet)
     inputs = inputs_of(data)
     if len(inputs) < FEWEST:
         return
@@ -42,6 +46,32 @@ def look_at_all_rows(subject: Subject, sheet: Sheet) -> None:
         _in_both(set(inputs), others, twice, sheet)
         if twice < FEW and subject.tokenizer is not None:
             _nearly_in_both(subject, ids_of(data), ids_of(tested), sheet)
+
+
+def _changed(subject: Subject, data: Any, sheet: Sheet) -> None:
+    """Rows that a data set hands out as they are, and that its collator writes into."""
+    if not subject.changed_rows or not hasattr(data, "__getitem__"):
+        return
+    first, again = data[0], data[0]
+    if not isinstance(first, dict) or first.get("input_ids") is not again.get("input_ids"):
+        return  # each call makes another row
+    said = f"the collator has changed the ids of {subject.changed_rows} of the first rows, and the "
+    said += "data set hands out one and the same list each time"
+    sheet.find("rows_changed_in_place", COUNTED, said, place=subject.batch_maker)
+
+
+def _few(subject: Subject, data: Any, tested: Any, sheet: Sheet) -> None:
+    """A handful of rows, many epochs of them, and far more rows to evaluate."""
+    try:
+        rows, others = len(data), len(tested)
+    except TypeError:
+        return
+    args = subject.args
+    size = args.train_batch_size * args.gradient_accumulation_steps * args.world_size
+    epochs = num_steps_of(subject) * size / max(rows, 1)
+    if 0 < rows <= FEWEST and others >= MORE * rows and epochs >= EPOCHS:
+        said = f"{rows} rows are read about {epochs:.0f} times, and {others} are evaluated"
+        sheet.find("trial_rows", LIKELY, said, place="train_dataset")
 
 
 def _alike(inputs: list, labels: list, sheet: Sheet) -> None:

@@ -7,14 +7,15 @@ from torch import Tensor
 
 from course_utils.causes import BY_NAME
 from course_utils.diagnostics.batch_view import inspect_batch
-from course_utils.diagnostics.batch_view.case import Finding
+from course_utils.diagnostics.batch_view.case import Case, Finding
 from course_utils.diagnostics.batch_view.report import BatchReport
+from course_utils.diagnostics.diagnosis.measures.data_sets import column
 from course_utils.diagnostics.diagnosis.measures.forward import has_ids
 from course_utils.diagnostics.diagnosis.measures.specimens import SHOWN, of_finding, quoted
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, POLICY, Subject
 from course_utils.diagnostics.libraries.trl import prompt_ids
-from course_utils.diagnostics.loss_kind import OF_TEXT
+from course_utils.diagnostics.loss_kind import IGNORED, OF_TEXT, Loss
 
 PLACES = {  # of what inspect_batch found -> a column or a setting
     "no labels": "labels",
@@ -32,6 +33,8 @@ PLACES = {  # of what inspect_batch found -> a column or a setting
     "two BOS": "input_ids, bos_token",
     "stops elsewhere": "generation_config.eos_token_id",
 }
+MANY, SHARE = 8, 0.1  # rows without a label, of all
+FEWEST, TAIL = 4, 2  # rows; tokens at the end of each that have no label
 
 
 def look_at_batch(subject: Subject, sheet: Sheet) -> None:
@@ -39,6 +42,8 @@ def look_at_batch(subject: Subject, sheet: Sheet) -> None:
     rows = getattr(subject.trainer, "train_dataset", None)
     if rows is not None and hasattr(rows, "__len__") and not len(rows):
         _empty(subject, sheet)
+        return
+    if subject.loss in OF_TEXT and _are_cut(rows, sheet):
         return
     if subject.kind == POLICY:
         with sheet.trying("the prompts' tokens"):
@@ -98,9 +103,13 @@ def write_report(report: BatchReport, sheet: Sheet, *, of: str = "", where: str 
     """
     num_rows = len(report.case.view.rows)
     is_moved = any(one.name == "labels shifted" for one in report.faults)
+    is_turned = _is_turned(report.case, sheet)
     for one in report.faults:
-        if one.name == "end missing" and is_moved:
-            continue  # moving the labels took the end from the ids
+        if one.name in ("end missing", "end masked") and (is_moved or is_turned):
+            continue  # moving the labels took the end from the ids, or its label
+        if one.name == "end missing" and all(len(row.learnt) <= 1 for row in report.case.view.rows):
+            sheet.show("the end", "each reply is one token, which needs none if it is only scored")
+            continue
         key, weight = _key(one), COUNTED
         if key == "packing_leak" and not report.case.view.restarts:
             sheet.hint(key, f"{one.saw}: {one.cause}", one.fix)  # the look at packing measures it
@@ -128,6 +137,45 @@ def write_report(report: BatchReport, sheet: Sheet, *, of: str = "", where: str 
         share = report.share_learnt
         learnt = "" if share is None else f", {share:.0%} of them learnt"
         sheet.clear(of or "tokens", f"{len(view.rows)} rows, {view.num_tokens} tokens{learnt}")
+
+
+def _are_cut(data: Any, sheet: Sheet) -> bool:
+    """Whether many rows have no label, and all of these end at one length: the longest."""
+    both = zip(column(data, "input_ids"), column(data, "labels"), strict=False)
+    rows = [(len(ids), any(one != IGNORED for one in labels)) for ids, labels in both if labels]
+    without = [length for length, has_label in rows if not has_label]
+    longest = max((length for length, _ in rows), default=0)
+    shorter = sum(length < longest for length, _ in rows)
+    if len(without) < max(MANY, SHARE * len(rows)) or set(without) != {longest} or not shorter:
+        return False
+    sheet.find(
+        "labels_masked",
+        COUNTED + 1,
+        f"{len(without)} of {len(rows)} rows have no label, and each of them ends at {longest} "
+        "tokens, as no other row is longer",
+        place="labels, and where rows are cut",
+        why=f"the rows are cut at {longest} tokens, before the part that has labels",
+        advice="cut the prompt from its left, or give the rows more room",
+    )
+    return True
+
+
+def _is_turned(case: Case, sheet: Sheet) -> bool:
+    """Whether the labels of all rows stand on a first part alone, and no template marks replies."""
+    rows = [[token.is_learnt for token in row.attended] for row in case.view.rows]
+    parts = [(sum(learnt), len(learnt)) for learnt in rows]
+    is_first = all(
+        sum(learnt[: n + 1]) == n and 0 < n < whole - 1  # a start token may have none
+        for learnt, (n, whole) in zip(rows, parts, strict=True)
+    )
+    if case.template.is_chat or case.loss is not Loss.NEXT_TOKEN or not is_first:
+        return False
+    least = min((whole - n for n, whole in parts), default=0)
+    if len(rows) < FEWEST or least < TAIL:
+        return False
+    said = f"in each of {len(rows)} rows the first tokens have labels, and at least the last "
+    sheet.find("prompts_learnt_alone", COUNTED + 1, f"{said}{least} have none", place="labels")
+    return True
 
 
 def _place(one: Finding, *, has_template: bool) -> str:

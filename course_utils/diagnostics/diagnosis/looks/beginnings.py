@@ -16,7 +16,8 @@ def look_at_first_token(subject: Subject, sheet: Sheet) -> None:
     if tokenizer is None or len(rows) < FEWEST:
         return
     plain = tokenizer("a")["input_ids"]
-    if not plain or plain[0] not in tokenizer.all_special_ids:
+    is_mark = plain and plain[0] in tokenizer.all_special_ids
+    if not is_mark or plain[0] == tokenizer.unk_token_id:  # it may not know the letter
         return
     without = sum(plain[0] not in row for row in rows)
     first = tokenizer.convert_ids_to_tokens(plain[0])

@@ -53,6 +53,18 @@ def look_at_start_of_adapter(subject: Subject, sheet: Sheet) -> None:
         said = f"lora_alpha / r is {max(scales):g} in {len(layers)} adapted layers"
         sheet.find("adapter_too_strong", LIKELY, said, place="lora_alpha")
     sheet.show("scale of the adapter", ", ".join(f"{scale:g}" for scale in sorted(scales)[:3]))
+    if _is_untrained(subject) and all(map(_is_dead, layers)):
+        said = f"lora_A and lora_B of all {len(layers)} adapted layers are 0"
+        sheet.find(
+            "adapter_without_effect",
+            COUNTED + 1,
+            said,
+            place="lora_A, lora_B",
+            why="both factors of the adapter are 0: the gradient of each is a product with the "
+            "other, so neither can ever move",
+            advice="set lora_B to 0 alone, and leave lora_A as it is drawn",
+        )
+        return
     config = getattr(subject.model, "active_peft_config", None)
     if getattr(config, "init_lora_weights", True) is not False or not _is_untrained(subject):
         return
@@ -94,6 +106,17 @@ def _other_adapter(subject: Subject, layers: list[nn.Module], sheet: Sheet) -> N
         return  # a loaded adapter that was made active, or two of one age
     key, place = "another_adapter_trained", f"set_adapter, {next(iter(active))!r}"
     sheet.find(key, COUNTED, said, more, place=place, why=why, advice=advice)
+
+
+def _is_dead(layer: nn.Module) -> bool:
+    parts = [getattr(layer, name, {}) for name in ("lora_A", "lora_B")]
+    factors = [
+        getattr(part[name], "weight", part[name])
+        for part in parts
+        for name in layer.active_adapters
+        if name in part
+    ]
+    return len(factors) >= len(parts) and not any(bool(one.any()) for one in factors)
 
 
 def _is_untrained(subject: Subject) -> bool:

@@ -126,8 +126,10 @@ def _pad_of_scores(subject: Subject, sheet: Sheet) -> None:
     if not is_score or subject.tokenizer is None or config is None:
         return
     own, told = getattr(config, "pad_token_id", None), subject.tokenizer.pad_token_id
-    if own is None or (told is not None and own != told):
-        said = f"model.config.pad_token_id is {own}, the tokenizer's is {told}"
+    said = f"model.config.pad_token_id is {own}, the tokenizer's is {told}"
+    if own is None:
+        sheet.find("no_pad_id", COUNTED, said, place="config.pad_token_id")
+    elif told is not None and own != told:
         why = (
             "model and tokenizer mean different tokens by padding, and the score of a row is read "
         )

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from statistics import fmean, pstdev
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,6 +16,8 @@ from course_utils.diagnostics.loss_kind import IGNORED, Loss, speaks_for
 FEWEST = 16  # rows
 MANY = 256  # tags
 BETTER, FEWER = 0.03, 0.6  # how much more the token beside must tell; of the errors that are left
+MOST_ROWS, SLIPPED = 512, 0.9  # rows that are read; of those with split words
+WORD_STARTS = ("Ġ", "▁")  # before the first piece of a word; WordPiece marks the others
 LARGE = 1000.0  # rms of the targets: a new head gives numbers near 0
 
 
@@ -73,6 +76,8 @@ def _tags_of_all(subject: Subject, sheet: Sheet) -> None:
     used = Counter(tag for _, tags in rows for tag in tags if tag != IGNORED)
     if len(rows) < FEWEST or used.total() < MANY:
         return
+    if subject.tokenizer is not None and _slipped(rows, subject.tokenizer, sheet):
+        return
     if len(used) == 1:
         said = f"all {used.total()} tags of {len(rows)} rows are {next(iter(used))}"
         sheet.find("labels_constant", COUNTED, said, place="train_dataset, the column of labels")
@@ -85,6 +90,43 @@ def _tags_of_all(subject: Subject, sheet: Sheet) -> None:
         said += f"{told[0]:.0%}; the most frequent tag is {max(used.values()) / used.total():.0%}"
         why = "the tags stand one token beside the tokens that they belong to"
         sheet.find("tags_misplaced", MEASURED, said, place="labels", why=why)
+
+
+def _slipped(rows: list, tokenizer: Any, sheet: Sheet) -> bool:
+    """Tags of words on the first tokens of a row one by one, where words were split in pieces.
+
+    A scheme that tags the first piece of each word, or all of them, leaves the last word a tag.
+    """
+    special = set(tokenizer.all_special_ids)
+    split = slipped = 0
+    for ids, tags in rows[:MOST_ROWS]:
+        text = [(one, tag) for one, tag in zip(ids, tags, strict=True) if one not in special]
+        pieces = _pieces(tokenizer.convert_ids_to_tokens([one for one, _ in text]))
+        words = len(text) - sum(pieces)
+        if not any(pieces[:words]):
+            continue
+        split += 1
+        tagged = [tag != IGNORED for _, tag in text]
+        slipped += tagged == [at < words for at in range(len(text))]
+    if split < FEWEST or slipped < SLIPPED * split:
+        return False
+    said = f"{slipped} of {split} rows with split words have one tag for each of their first tokens"
+    why = "the tags of words were laid on tokens one by one: behind the first split word each tag "
+    why += "belongs to a token before its own"
+    advice = "tags[word] for each of encoding.word_ids(), and -100 where that is None"
+    sheet.find("tags_misplaced", COUNTED, said, place="labels", why=why, advice=advice)
+    return True
+
+
+def _pieces(tokens: list[str]) -> list[bool]:
+    """Of each token, whether it goes on with the word before it.
+
+    >>> _pieces(["jo", "##ton", "sees"]), _pieces(["Ġjo", "ton", "Ġsees"])
+    ([False, True, False], [False, True, False])
+    """
+    if any(one.startswith(WORD_STARTS) for one in tokens):
+        return [at > 0 and not one.startswith(WORD_STARTS) for at, one in enumerate(tokens)]
+    return [one.startswith("##") for one in tokens]
 
 
 def _told(rows: list[tuple[list[int], list[int]]], by: int) -> float:

@@ -67,7 +67,11 @@ def look_at_hidden(subject: Subject, sheet: Sheet) -> None:
     under = float((ids[learnt] == hidden).float().mean()) if hidden is not None else 0.0
     share = float(learnt.float().sum()) / max(1, _num_read(subject.batch))
     said = f"{share:.0%} of the tokens have a label, and of those {under:.0%} stand under a mask"
-    if subject.loss is Loss.NEXT_TOKEN and under > 1 - SAME:
+    if hidden is not None and bool((labels[learnt] == hidden).float().mean() > SAME):
+        said = f"{float((labels[learnt] == hidden).float().mean()):.0%} of the labels are the mask "
+        said += "token itself"
+        sheet.find("mask_is_the_target", COUNTED + 1, said, place="labels, and where they are made")
+    elif subject.loss is Loss.NEXT_TOKEN and under > 1 - SAME:
         sheet.find("masked_for_causal", COUNTED + 1, said, place="data_collator, mlm")
     elif subject.loss is Loss.HIDDEN_TOKENS and share > MOST_HIDDEN and under > 0.5:
         sheet.find("masked_too_much", LIKELY, said, place="mlm_probability")

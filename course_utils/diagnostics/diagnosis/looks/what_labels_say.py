@@ -24,6 +24,7 @@ LEARNT = 0.95  # of the entropy of the labels: a loss below it has learnt someth
 SURELY = 2.0  # standard errors by which a loss that falls does
 OTHERWISE = 1.5  # times the entropy: it is no longer that of frequencies
 ENOUGH = 20  # steps
+APART = 0.15  # of the rows
 ONE_SIDED = 0.75  # of the rows: with such a label, no count of right answers tells much
 
 
@@ -44,7 +45,8 @@ def look_at_labels_across(subject: Subject, sheet: Sheet) -> None:
         return
     there = share_right(WordCounts(rows, labels), others, theirs)
     best = max(Counter(theirs).values()) / len(theirs)
-    if there < min(0.5 * right, best):
+    renumbered = _renumbered(WordCounts(rows, labels), others, theirs)
+    if there < min(0.5 * right, best) or renumbered > max(KNOWN, there + APART):
         sheet.find(
             "evaluation_rows_differ",
             MEASURED,
@@ -54,6 +56,19 @@ def look_at_labels_across(subject: Subject, sheet: Sheet) -> None:
             "that go with a label there go with another one here",
             advice="number the labels once, for both splits",
         )
+
+
+def _renumbered(counts: WordCounts, rows: list, labels: list[int]) -> float:
+    """The share that a count of words gives once its labels are numbered anew, each label once.
+
+    0 where no other numbering is better than the one that is there.
+    """
+    pairs = Counter((counts.label_of(ids), label) for ids, label in zip(rows, labels, strict=True))
+    said = {one for one, _ in pairs}
+    to = {one: max(set(labels), key=lambda label, one=one: pairs[one, label]) for one in said}
+    if len(set(to.values())) < len(to) or all(one == other for one, other in to.items()):
+        return 0.0
+    return sum(pairs[one, other] for one, other in to.items()) / len(labels)
 
 
 @speaks_for(Loss.ROWS)

@@ -59,6 +59,7 @@ class Subject:
     makes_own_schedule: bool = False  # a Trainer that was given no optimizer and no schedule
     probe_rewards: bool = False  # whether reward functions may be called for a look
     was_put_back: bool = False  # whether other weights were loaded behind the last step
+    changed_rows: int = 0  # of the first rows, those whose ids the collator has changed in place
     is_drawn: bool = False  # whether all norms were 1 before the first step, as no checkpoint's are
     reference_kl: float | None = None  # nats per token of the first replies, before training
     idle: frozenset[str] = frozenset()  # trainable weights that no forward pass was seen to use
@@ -170,6 +171,8 @@ class Subject:
 def of_trainer(trainer: Any) -> Subject:
     """A Trainer's model, tokenizer, first rows, reference and log. Changes nothing."""
     processor = getattr(trainer, "processing_class", None)
+    if processor is None:
+        processor = _held_by(getattr(trainer, "data_collator", None))
     subject = Subject(
         model=trainer.model,
         trainer=trainer,
@@ -182,7 +185,12 @@ def of_trainer(trainer: Any) -> Subject:
     try:
         with unchanged(trainer.train_dataset, trainer.data_collator):
             rows = first_rows(trainer.train_dataset, NUM_ROWS)
+            before = [_ids_in(row) for row in rows]
             batch = trainer.data_collator(of_columns(trainer, rows))
+            subject.changed_rows = sum(
+                len(was) == len(now) and was != now
+                for was, now in zip(before, map(_ids_in, rows), strict=True)
+            )
         is_batch = isinstance(batch, Mapping)
         subject.batch = batch if is_batch else None
         subject.why_no_batch = "" if is_batch else "its collator leaves rows as they are"
@@ -190,6 +198,32 @@ def of_trainer(trainer: Any) -> Subject:
         said = str(error).partition("\n")[0]
         subject.why_no_batch = f"its first rows gave {type(error).__name__}: {said}"[:160]
     return subject
+
+
+def _ids_in(row: Any) -> list:
+    """The ids of a row whose columns are lists, as they are now."""
+    ids = row.get("input_ids") if isinstance(row, Mapping) else None
+    return list(ids) if isinstance(ids, list) else []
+
+
+def _held_by(collator: Any) -> Any:
+    """The tokenizer or processor that a collator holds, as an attribute or as a name that it uses.
+
+    None where it holds several.
+    """
+    for name in ("tokenizer", "processor", "processing_class"):
+        if getattr(collator, name, None) is not None:
+            return getattr(collator, name)
+    function = getattr(collator, "__func__", collator)
+    if not inspect.isfunction(function):
+        return None
+    used = inspect.getclosurevars(function)
+    held = {
+        id(one): one
+        for one in (*used.nonlocals.values(), *used.globals.values())
+        if hasattr(one, "eos_token_id") and hasattr(one, "decode")
+    }
+    return next(iter(held.values())) if len(held) == 1 else None
 
 
 def _tokenizer_in(processor: Any) -> Any:

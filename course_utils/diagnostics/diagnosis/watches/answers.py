@@ -18,6 +18,7 @@ MOST = 4096
 LONGEST = 40  # characters of an answer that can stand in a reply by its words
 MORE = 0.25  # of the range of rewards: with less than that beyond another the own counts little
 ERRORS = 2.0  # standard errors by which it must
+WITHOUT = 0.5  # of the replies
 OUTWEIGHED = 0.1  # of the range of the sums
 ALL = 0.98  # of the replies
 DISTINCT = 2  # answers
@@ -40,6 +41,7 @@ class Answers:
     replies: list[Reply] = field(default_factory=list)
     rewards: list[float] = field(default_factory=list)  # by functions that are to read answers
     totals: list[float] = field(default_factory=list)  # by all functions
+    num_without: int = 0  # replies that do not hold their row's answer
     specimen: tuple[str, ...] = ()
     column: str = ""
     answers: set[str] = field(default_factory=set)
@@ -64,6 +66,7 @@ class Answers:
         for answer, text, reward in zip(own, said(), rewards, strict=False):
             words = f" {' '.join(_words(text))} "
             held = {one for one in set(own) if f" {' '.join(_words(one))} " in words}
+            self.num_without += answer not in held
             if not held:
                 continue
             found = Reply(answer in held, own[0] in held, answer == own[0], reward)
@@ -71,6 +74,21 @@ class Answers:
             if found.holds_own != (reward > min(self.rewards)) and not self.specimen:
                 said_so = f"{quoted(text)} earns {reward:.3g}"
                 self.specimen = (f"{said_so}; the row's answer is {answer!r}",)
+
+    def hint(self, trainer: Any, sheet: Sheet) -> None:
+        """Where every reply earns the same: many of them do not hold their row's answer."""
+        if not self.rewards or not 0 < min(self.rewards) == max(self.rewards):
+            return
+        names, whole = ", ".join(self._asked(trainer)), len(self.rewards)
+        if not names or self.num_without < max(FEWEST, WITHOUT * whole):
+            return
+        sheet.hint(
+            "no_signal",
+            f"{names} gives {self.rewards[0]:.3g} to every reply, also to the {self.num_without} "
+            f"of {whole} that do not hold their row's {self.column}: what it looks for may stand "
+            "in the prompt",
+            f"let {names} read the completion alone, without the prompt before it",
+        )
 
     def judge(self, trainer: Any, sheet: Sheet) -> None:
         """Replies with their row's answer must earn more than those with another row's."""
