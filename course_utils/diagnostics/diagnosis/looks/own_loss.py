@@ -1,15 +1,21 @@
 """Looks at a loss of one's own beside the model's: its direction, its targets, its weights."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
 from course_utils.diagnostics.diagnosis.looks.split import has_labels
+from course_utils.diagnostics.diagnosis.measures.forward import logits_in
 from course_utils.diagnostics.diagnosis.measures.putting_back import put_back
 from course_utils.diagnostics.diagnosis.sheet.finding import MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.loss_kind import Loss, speaks_for
 from course_utils.diagnostics.nonfinite.batches import keep
+from course_utils.diagnostics.nonfinite.targets import loss_in
+from course_utils.diagnostics.one_step import open_model
 
+SLIGHT = 1e-3  # of the loss: what dropout and rounding leave
 AGAINST, SAME = -0.3, 0.995  # cosines of the two gradients
 
 
@@ -36,10 +42,35 @@ def compare_own_loss(own: Tensor | None, drawn: Tensor, subject: Subject, sheet:
     )
     if cosine < AGAINST:
         sheet.find("loss_against_labels", MEASURED, said, place="compute_loss")
-    elif cosine > SAME and (name := _second_model(subject)):
+    elif (
+        cosine > SAME
+        and (name := _second_model(subject))
+        and not _counts(name, own, drawn, subject)
+    ):
         sheet.find("term_without_part", MEASURED, said, place=f"compute_loss, the term with {name}")
     else:
         sheet.show("the loss beside the model's own", said)
+
+
+def _counts(name: str, own: Tensor, drawn: Tensor, subject: Subject) -> bool:
+    """Whether the loss is another one once that model's outputs are turned round.
+
+    A teacher that agrees with the labels gives the gradient that they give.
+    """
+
+    def turned(_module: nn.Module, _args: tuple, output: Any) -> None:
+        logits = logits_in(output)
+        if isinstance(logits, Tensor):
+            logits.data.copy_(logits.data.flip(-1))
+
+    handle = getattr(subject.trainer, name).register_forward_hook(turned)
+    try:
+        with put_back(subject), torch.no_grad():
+            torch.set_rng_state(drawn)
+            loss = loss_in(open_model(subject.trainer, None).loss_of(keep(subject.batch)))
+    finally:
+        handle.remove()
+    return loss is not None and abs(loss.item() - own.item()) > SLIGHT * abs(own.item())
 
 
 def _second_model(subject: Subject) -> str:

@@ -6,6 +6,7 @@ from course_utils.diagnostics.libraries.trainer import PLAIN, generation_setting
 from course_utils.diagnostics.loss_kind import Loss, may_speak, speaks_for
 
 HIGH_RATE = 1e-2
+OF_DRAWN = 0.05  # a small model from scratch bears more
 MOST = 0.5  # of the weights
 LARGE, MANY = 2.0, 2**23  # logits that are kept, by the bytes of the weights, and in bytes
 CONSTANT = "constant"  # the schedule that knows no warm-up
@@ -50,7 +51,7 @@ def _rate(subject: Subject, sheet: Sheet) -> None:
         fix = f"fewer than {steps} warmup_steps"
         place = "warmup_steps"
         sheet.find("schedule_ends_early", COUNTED, said, place=place, why=why, advice=fix)
-    elif rate >= HIGH_RATE and _moves_the_model(subject):
+    elif rate >= (OF_DRAWN if subject.is_drawn else HIGH_RATE) and _moves_the_model(subject):
         sheet.find("rate_unusual", LIKELY - 1, f"learning_rate {rate:g}", place="learning_rate")
     else:
         if warm_up and not is_used:

@@ -16,8 +16,7 @@ from course_utils.diagnostics.loss_kind import IGNORED, Loss, speaks_for
 FEWEST = 16  # rows
 MANY = 256  # tags
 BETTER, FEWER = 0.03, 0.6  # how much more the token beside must tell; of the errors that are left
-MOST_ROWS, SLIPPED = 512, 0.9  # rows that are read; of those with split words
-WORD_STARTS = ("Ġ", "▁")  # before the first piece of a word; WordPiece marks the others
+MOST_ROWS, HALF, SLIPPED = 512, 0.5, 0.9  # rows that are read; that have tokens without a tag
 LARGE = 1000.0  # rms of the targets: a new head gives numbers near 0
 
 
@@ -100,33 +99,21 @@ def _slipped(rows: list, tokenizer: Any, sheet: Sheet) -> bool:
     special = set(tokenizer.all_special_ids)
     split = slipped = 0
     for ids, tags in rows[:MOST_ROWS]:
-        text = [(one, tag) for one, tag in zip(ids, tags, strict=True) if one not in special]
-        pieces = _pieces(tokenizer.convert_ids_to_tokens([one for one, _ in text]))
-        words = len(text) - sum(pieces)
-        if not any(pieces[:words]):
+        tagged = [t != IGNORED for one, t in zip(ids, tags, strict=True) if one not in special]
+        if all(tagged) or not any(tagged):
             continue
         split += 1
-        tagged = [tag != IGNORED for _, tag in text]
-        slipped += tagged == [at < words for at in range(len(text))]
-    if split < FEWEST or slipped < SLIPPED * split:
+        slipped += tagged == sorted(tagged, reverse=True)  # then none behind the first without one
+    if split < max(FEWEST, HALF * len(rows[:MOST_ROWS])) or slipped < SLIPPED * split:
         return False
-    said = f"{slipped} of {split} rows with split words have one tag for each of their first tokens"
+    said = (
+        f"{slipped} of {split} rows have a tag on each of their first tokens, and none on the last"
+    )
     why = "the tags of words were laid on tokens one by one: behind the first split word each tag "
     why += "belongs to a token before its own"
     advice = "tags[word] for each of encoding.word_ids(), and -100 where that is None"
     sheet.find("tags_misplaced", COUNTED, said, place="labels", why=why, advice=advice)
     return True
-
-
-def _pieces(tokens: list[str]) -> list[bool]:
-    """Of each token, whether it goes on with the word before it.
-
-    >>> _pieces(["jo", "##ton", "sees"]), _pieces(["Ġjo", "ton", "Ġsees"])
-    ([False, True, False], [False, True, False])
-    """
-    if any(one.startswith(WORD_STARTS) for one in tokens):
-        return [at > 0 and not one.startswith(WORD_STARTS) for at, one in enumerate(tokens)]
-    return [one.startswith("##") for one in tokens]
 
 
 def _told(rows: list[tuple[list[int], list[int]]], by: int) -> float:

@@ -111,6 +111,7 @@ class Answers:
         away = [one for one in self.replies if not one.is_of_first]
         by_first = sum((one.reward > middle) == one.holds_first for one in away)
         is_first = len(away) >= FEWEST and by_first >= ALL * len(away)
+        is_first = is_first or _pays_for_first(away, middle)
         error = math.sqrt(sum(_error(kind) ** 2 for kind in (own, others)))
         gap = earns - also
         if not is_first and gap < -max(ERRORS * error, MORE * span):
@@ -170,6 +171,17 @@ class Answers:
             place="reward_weights",
         )
         return True
+
+
+def _pays_for_first(away: list[Reply], middle: float) -> bool:
+    """Whether no reply to another row is paid without the first row's answer, and its own is not.
+
+    A reward may ask for more than that an answer stands somewhere in the reply.
+    """
+    paid = [one.holds_first for one in away if one.reward > middle]
+    own = [one.reward <= middle for one in away if one.holds_own and not one.holds_first]
+    is_enough = min(len(paid), len(own)) >= FEWEST
+    return is_enough and sum(paid) >= ALL * len(paid) and sum(own) >= ALL * len(own)
 
 
 def _error(replies: list[Reply]) -> float:
