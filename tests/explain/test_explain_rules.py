@@ -81,6 +81,14 @@ def test_a_norm_that_is_clipped_to_a_round_number_is_none_of_broken_numbers():
     assert keys(rows(9, **FALLS | {"grad_norm": 1.4142135381698608})) == ["numbers_broken"]
 
 
+def test_a_loss_of_0_in_an_entry_without_a_norm_stops_no_rule():
+    log = rows(8, **FALLS | {"grad_norm": 1.4142135381698608})
+    log += [{"step": 9, "loss": 0.0}, {"step": 10, "loss": 0.0}]
+    assert "numbers_broken" in keys(log)
+    still = rows(8, **FALLS | {"grad_norm": 0.0})
+    assert "numbers_broken" not in keys([*still, {"step": 9, "loss": 0.0}])
+
+
 def test_a_model_from_scratch_begins_at_a_guess_and_leaves_it():
     assert not keys(rows(12, loss=lambda n: 10.37 - n / 3, grad_norm=2.0))
     assert keys(rows(9, loss=lambda n: 10.37 + n * n % 7 / 300, grad_norm=2.0))[0] == "guesses"

@@ -61,7 +61,8 @@ class Round:
     def seen_before(self) -> list[str]:
         """Logs whose thread is in our own corpus: these are not blind."""
         ours = {_plain(path.stem) for path in PASTED.glob("*.txt")}
-        threads = {name: log["source"].split("/") for name, log in self.key["logs"].items()}
+        sources = {name: log["source"].split("/") for name, log in self.key["logs"].items()}
+        threads = {name: at for name, at in sources.items() if len(at) > 2}
         return [name for name, at in threads.items() if _plain(f"{at[-3]}-{at[-1]}") in ours]
 
 

@@ -87,8 +87,11 @@ def turned_to_zero(log: Log) -> Finding | None:
             return Finding("rate_too_high", 7.5, turned, (*rises, *proof, judged), why=why)
         return Finding("nan_shown_as_zero", 6.5, turned, (*proof, judged))
     norms = log.values("grad_norm")
+    if norms and not any(norms):
+        return None  # nothing was ever learnt, and a 0 behind it is another number
     if len(norms) > 1 and len(set(norms)) == 1 and norm:
-        proof.append(f"{said(turned, 'grad_norm')} in all {len(norms)} entries, to the last digit")
+        of, _ = log.series("grad_norm")[0]  # the entry that turned may have none
+        proof.append(f"{said(of, 'grad_norm')} in all {len(norms)} entries, to the last digit")
     return Finding("numbers_broken", 6.5, turned, tuple(proof))
 
 
