@@ -130,9 +130,9 @@ def _scores_differ(subject: Subject, sheet: Sheet) -> None:
     ids = subject.rows["input_ids"]
     half = len(ids) // 2
     differ = [i for i in range(half) if not torch.equal(ids[i], ids[i + half])]
-    if (
-        len(differ) < half / 2
-    ):  # pairs that are alike have like scores, and another look counts them
+    if len(differ) < half / 2:
+        said = f"in {half - len(differ)} of {half} pairs chosen and rejected are the same tokens"
+        sheet.find("pairs_alike", COUNTED + 1, said, place="chosen, rejected")
         return
     with evaluated(subject.model):
         scores = outputs_of(subject.model, subject.rows)
