@@ -33,6 +33,7 @@ class Cause:
         kinds: of failure that it can be (`causes.kinds.CLASSES`).
         where: it is at work; `harm`: what it does to the model, one of `causes.harms`.
         damages: what shows that it did: the "ends" of replies, "numbers", or the "length".
+        leaves_open: what may have made it and what would tell, where a log alone cannot.
         would_show: what would measure the harm, where that is not an evaluation of everything.
         explains: causes that follow from it, and are not said beside it where it is as strong.
         rivals: of those, the ones that a log cannot tell from it, so that it says both.
@@ -65,6 +66,7 @@ class Cause:
     where: str = TRAINING
     harm: str = ""
     damages: str = ""
+    leaves_open: str = ""
     would_show: str = ""
     explains: frozenset[str] = frozenset()
     rivals: frozenset[str] = frozenset()

@@ -13,6 +13,7 @@ HALF_PRECISION = (
         lesson="05_gemma_fp16",
         met="scaler",
         healthy=True,
+        explains=keys("schedule_before_optimizer"),
         phrases=(
             Phrase(r"overflow detected, setting loss scale|reducing (the )?loss scale", 4.0),
             Phrase(r"Gradient overflow\. +Skipping step", 4.0),

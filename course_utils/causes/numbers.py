@@ -4,6 +4,11 @@ from course_utils.causes.cause import Cause, Phrase, keys
 from course_utils.causes.harms import BROKEN
 from course_utils.causes.shared import OF_NUMBERS
 
+OF_A_NAN = (
+    "the log does not tell what made it: float16, a row without labels, an id or image out of "
+    "range, an attention kernel on a padded row, gradients read while they are still being sent; "
+    "the number formats and one batch in float32 would tell"
+)
 NUMBERS = (
     Cause(
         "nan_shown_as_zero",
@@ -22,6 +27,7 @@ NUMBERS = (
         explains=keys("nan_gradient nan_metric on_policy_zero_loss"),
         speaks_of=OF_NUMBERS,
         beside="format",
+        leaves_open=OF_A_NAN,
     ),
     Cause(
         "nan_weights",
@@ -52,6 +58,7 @@ NUMBERS = (
         damages="numbers",
         speaks_of=OF_NUMBERS,
         beside="format",
+        leaves_open=OF_A_NAN,
     ),
     Cause(
         "nan_already",
@@ -99,6 +106,7 @@ NUMBERS = (
         settings_fix="more replies to a prompt",
         names=("gradient not finite",),
         beside="format",
+        leaves_open=OF_A_NAN,
     ),
     Cause(
         "norm_overflows",
@@ -132,6 +140,7 @@ NUMBERS = (
         explains=keys("scaler_search"),
         speaks_of=OF_NUMBERS,
         beside="format",
+        leaves_open=OF_A_NAN,
     ),
     Cause(
         "nan_metric",

@@ -28,7 +28,7 @@ nothing for a reader that ignores the names it does not know. No value is nan or
   to be wrong.
 * `findings`, the likeliest first. Each has `key`, `says`, `fix`, `look`, `lesson`, `instrument`,
   `thread`, `healthy` (it only looks like a fault), `where` and `line` (of the log), `for` and
-  `against` (the evidence).
+  `against` (the evidence), `open` (what the log cannot tell of it, and what would).
 """
 
 SCHEMA = 2

@@ -87,6 +87,7 @@ class Answer:
                 | {
                     "says": one.says,
                     "fix": one.fix,
+                    "open": one.open,
                     "where": one.at.where,
                     "line": one.at.text,
                     "for": list(one.for_it),
@@ -187,6 +188,7 @@ def _nothing_known(answer: Answer) -> str:
 def _block(number: int, one: Finding) -> str:
     cause = one.cause
     rows = [("for", text) for text in one.for_it] + [("against", text) for text in one.against]
+    rows += [("open", one.open)] if one.open else []
     rows += [("fix", one.fix), ("look next", cause.look)]
     where = [f"lesson {cause.lesson}"] if cause.lesson else []
     where += [f"instrument {cause.instrument}"] if cause.instrument else []

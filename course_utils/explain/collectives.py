@@ -6,6 +6,18 @@ from dataclasses import dataclass, field
 AT_WORK = re.compile(r"Rank (\d+)\].*?detected by watchdog at work(?: sequence id)?: (\d+)")
 WATCHED = re.compile(r"Rank (\d+)\].*?SeqNum=(\d+), OpType=(\w+)(?:, NumelIn=(\d+))?")
 MAX_RANKS, MAX_MISSING = 1024, 7
+ALL_WAIT = (
+    "all processes wait in one and the same collective: none took another way, and none is seen to "
+    "die; the network or a device between them stands, or a kernel before it does, and the log "
+    "does not tell which",
+    "before any change: NCCL_DEBUG=INFO, the flight recorder (TORCH_NCCL_TRACE_BUFFER_SIZE), Xid "
+    "errors in dmesg, nccl-tests on these GPUs; a longer timeout alone is a guess",
+)
+OTHER_SIZE = (
+    "the processes bring different sizes to one collective: what is synchronised has another shape "
+    "on one of them (a buffer that grew with the rows, a tensor that is not padded)",
+    "find that tensor; DDP's own buffers: broadcast_buffers=False, or one fixed size on every rank",
+)
 
 
 @dataclass
@@ -23,6 +35,15 @@ class Collectives:
         elif (found := AT_WORK.search(text)) and len(self.at_work) < MAX_RANKS:
             self.at_work.setdefault(int(found[1]), int(found[2]))
 
+    def told(self) -> tuple[str, str] | None:
+        """What the waits say of the cause, and what to do; None where they say nothing."""
+        waits, ranks = list(self.waits.values()), sorted({*self.waits, *self.at_work})
+        if len(waits) < 2 or ranks != list(range(len(ranks))):
+            return None
+        if len({wait[:2] for wait in waits}) > 1:
+            return None
+        return OTHER_SIZE if len(set(waits)) > 1 else ALL_WAIT
+
     def evidence(self) -> tuple[str, ...]:
         """In which operation the ranks wait, and whether it is the same one."""
         if not self.waits:
@@ -30,10 +51,9 @@ class Collectives:
         (one, mine), *others = sorted(self.waits.items())
         for rank, wait in others:
             if wait != mine:
-                return (
-                    f"rank {one} waits in {_said(mine)}, rank {rank} in {_said(wait)}: they took "
-                    "different ways through the code",
-                )
+                apart = f"rank {one} waits in {_said(mine)}, rank {rank} in {_said(wait)}"
+                is_size = wait[:2] == mine[:2]
+                return (apart if is_size else f"{apart}: they took different ways",)
         ranks = sorted({*self.waits, *(r for r, n in self.at_work.items() if n == mine[0])})
         wait = (
             f"ranks {_listed(ranks)} wait in the same" if len(ranks) > 1 else f"rank {one} waits in"

@@ -31,5 +31,10 @@ class Finding:
         return self.why or self.cause.says
 
     @property
+    def open(self) -> str:
+        """What a log cannot tell of this cause; "" where something beside it has decided."""
+        return "" if self.why or self.advice else self.cause.leaves_open
+
+    @property
     def fix(self) -> str:
         return self.advice or self.cause.fix

@@ -84,7 +84,8 @@ class Heard:
         """Who waited for what, and whether training was over by then."""
         proof = (*one.for_it, *self._collectives.evidence())
         if self._over is None:
-            return replace(one, for_it=proof)
+            why, advice = self._collectives.told() or ("", "")
+            return replace(one, for_it=proof, why=why, advice=advice)
         why, advice = AFTER_TRAINING
         ended = f"{self._over.where} says: {self._over.text[:MAX_QUOTE]}"
         return replace(one, for_it=(ended, *proof), why=why, advice=advice)

@@ -25,6 +25,7 @@ from course_utils.explain.reading import read
 from course_utils.explain.rules import RULES
 from course_utils.explain.rules.gradients import scaler_skips
 from course_utils.explain.serving import served
+from course_utils.explain.shown_rows import shown_rows
 from course_utils.explain.spoken import spoken
 from course_utils.explain.standstill import standstill
 from course_utils.explain.told import mentions
@@ -88,6 +89,7 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
         found.append(skips)
     found = [_from_its_beginning(log, one) for one in found] + list(heard.findings(log))
     found += [*served(beside), *summed(beside), *spoken(beside), *names_apart(beside)]
+    found += shown_rows(beside)
     if not any(one.weight >= LATER for one in found):
         found += standstill(beside)
     found = [decided(one, beside, log) for one in found]

@@ -34,7 +34,8 @@ TENSOR = re.compile(rf"^\s*(?P<name>tensor)\((?P<value>{NUMBER})(?:, [\w.]+=[\w.
 PLAIN = re.compile(
     r"(?<![\w/])(?P<name>(?:(?:train(?:ing)?|eval|val(?:idation)?|minibatch) )?loss|grad[_ ]?norm|"
     r"loss (?:train|val|eval|test)|"
-    r"step|iter|epoch|lr|learning[_ ]rate|"
+    r"step|iter|epoch|lr|learning[_ ]rate|acc|"
+    r"(?:chosen|reject(?:ed)?)_rewards?|(?:pi|ref)\((?:chosen|rejected)\)|"
     r"(?:avg |mean )?(?:reward|kl|entropy|grad norm))\s*[:=]?\s+"
     rf"(?P<value>{NUMBER})(?![\w/.%])",
     re.IGNORECASE,
@@ -137,6 +138,8 @@ def _best_form(where: str, text: str) -> list[Entry]:
         if sign not in text:
             continue
         pairs = [(m["name"], m["value"]) for m in form.finditer(text)]
+        if form is PLAIN and [name.lower() for name, _ in pairs].count("step") > 1:
+            continue  # a sentence about two steps
         found = list(entries_of_row(where, text, pairs, needs_metric=form not in BLOCKS))
         if found and (not best or len(found[0].numbers) > len(best[0].numbers)):
             best = found

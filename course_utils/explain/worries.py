@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import listed, thirds, trend
+from course_utils.explain.rules.preference import loses_little
 from course_utils.explain.rules.start import UNIFORM
 
 Levels = tuple[float, float, float]
@@ -32,7 +34,6 @@ ASTRAY = (  # field, whether its trend is odd, in words
     ("token_accuracy", _falls, "falls"),
     ("eval_accuracy", _falls, "falls"),
     ("margin", _falls, "falls"),
-    ("chosen_reward", lambda levels: levels[2] < -1 and _falls(levels), "falls"),
     ("eval_loss", _rises, "rises"),
     ("grad_norm", _grows(5), "grows"),
     ("kl", lambda levels: levels[2] > max(0.2, 20 * abs(levels[0])), "grows"),
@@ -56,6 +57,9 @@ def worries(log: Log) -> Iterator[str]:
     levels = trend(log.values("loss"))
     if levels and _rises(levels) and log.kind() != "policy":
         yield f"{_name(log, 'loss')} rises: {listed(levels)} by thirds"
+    chosen = trend(log.values("chosen_reward"))
+    if chosen and chosen[2] < -1 and _falls(chosen) and not loses_little(log):
+        yield f"{_name(log, 'chosen_reward')} falls: {listed(chosen)} by thirds"
     yield from _levels(log)
     if log.error is not None:
         yield f"{log.error.where} says: {log.error.text[:80]}"
@@ -80,7 +84,7 @@ def _levels(log: Log) -> Iterator[str]:
     if loss and log.kind() == "supervised" and 0 < max(loss) < 2e-3:
         yield f"{_name(log, 'loss')} is below 2e-3 from the first entry on: {loss[0]:.3g}"
     skipped = finite(log.values("skipped"))
-    if skipped and skipped[-1] > 0:
+    if skipped and skipped[-1] > 0 and not _rests(skipped):
         yield f"{_name(log, 'skipped')} is still {skipped[-1]:.3g} in the last entry"
     tied = finite(log.values("zero_std_share"))
     if tied and min(tied) > 0.9:
@@ -88,6 +92,12 @@ def _levels(log: Log) -> Iterator[str]:
     rewards = thirds(log.values("reward"))
     if rewards and max(map(abs, rewards)) == 0 and math.isfinite(rewards[0]):
         yield f"{_name(log, 'reward')} is 0 throughout"
+
+
+def _rests(counts: list[float]) -> bool:
+    """Whether these count from the beginning on, and have come to rest."""
+    grows = all(now >= before for before, now in pairwise(counts))
+    return len(counts) > 2 and counts[-1] > 1 and grows and counts[-1] == counts[-2]
 
 
 def _name(log: Log, name: str) -> str:

@@ -7,9 +7,9 @@ from course_utils.explain.entries import MAX_QUOTE
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import listed, said, share, thirds
-from course_utils.explain.rules.preference import LN_2
+from course_utils.explain.rules.preference import LN_2, loses_little
 
-FAR = -1.0  # of a chosen reward: below it the chosen replies themselves are lost
+FAR, FARTHER = -1.0, -3.0  # of a chosen reward: below it the chosen replies themselves are lost
 EARLY = 0.1  # of an epoch
 MANY, SPIKE, SOME = 8, 30.0, 0.25  # entries; times the median; of the entries
 CALM = 1.1  # times the usual loss
@@ -69,10 +69,12 @@ def groups_tied_at_times(log: Log) -> Finding | None:
 def only_the_margin(log: Log) -> Finding | None:
     """Both rewards are below 0, the chosen one a little, and the pairs are told apart."""
     both = [e for e in log.entries if {"chosen_reward", "rejected_reward"} <= e.numbers.keys()]
+    both = both[next((n for n, e in enumerate(both) if e.numbers["rejected_reward"]), 0) :]
     chosen = [entry.numbers["chosen_reward"] for entry in both]
     rejected = [entry.numbers["rejected_reward"] for entry in both]
     hits = finite(log.values("accuracy"))
-    if not both or not hits or hits[-1] < TELLS_APART or not FAR < chosen[-1] < 0:
+    far = FARTHER if loses_little(log) else FAR
+    if not both or not hits or hits[-1] < TELLS_APART or not far < chosen[-1] < 0:
         return None
     if both[-1].numbers.get("loss", 0.0) >= LN_2:  # worse than where it began
         return None
@@ -89,6 +91,8 @@ def begins_at_ln_2(log: Log) -> Finding | None:
     """The first losses of a run are ln 2 and sink slowly, and no field says of what they are."""
     series = [(e, v) for e, v in log.series("loss") if math.isfinite(v)][:6]
     if log.kind() != "supervised" or len(series) < 3 or len(series) != len(log.values("loss")[:6]):
+        return None
+    if log.values("grad_norm") and not any(log.values("grad_norm")):
         return None
     losses, first = [loss for _, loss in series], series[0][0]
     if first.numbers.get("epoch", 1.0) > EARLY or "token_accuracy" in log.fields:

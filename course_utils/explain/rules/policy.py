@@ -4,6 +4,7 @@ import math
 from itertools import pairwise
 from statistics import fmean, median
 
+from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import deviation, listed, said, share, thirds, trend
@@ -15,6 +16,13 @@ NO_SPRING = (
     "the KL term of the loss keeps growing, so it does not hold the policy: its coefficient is too "
     "small, or it has no gradient (no_grad, detach); the log cannot tell which",
     "look at the gradient of the KL term alone; if there is one, a larger coefficient",
+)
+AT_ONCE = (
+    "the reward is exactly 0 from one entry to the next, and stays there: what computes it has "
+    "failed (a service, a parser, another format), replies are empty or cut, or the weights are "
+    "nan; the log does not tell which",
+    "read three replies and their rewards from before and after; log the errors of the reward "
+    "function, length, entropy and grad_norm",
 )
 CERTAIN = 0.01  # nats per token
 SLIGHT = 0.1  # of a rise: a part that falls by less has hardly counted
@@ -37,7 +45,7 @@ def collapse(log: Log) -> Finding | None:
         return None
     if means[best] - fmean(r for _, r in after) < 3 * deviation(rewards[: best + 3]):
         return None
-    turned = after[0][0]
+    turned = _first_below(series[best + 2 :], means[best] - 2 * deviation(rewards[: best + 3]))
     proof = [
         f"the reward was {means[best]:.3g} around {series[best][0].where} and is {means[-1]:.3g} "
         f"at the end; it fell at {turned.where}: {said(turned, 'reward')}"
@@ -46,7 +54,20 @@ def collapse(log: Log) -> Finding | None:
         early = [v for e, v in log.series(name) if math.isfinite(v) and _before(log, e, turned)]
         if early and name in turned.numbers and _jumps(early[-1], turned.numbers[name]):
             proof.append(f"{said(turned, name)} there, {early[-1]:.3g} before")
+    if turned.numbers["reward"] == 0 and all(r == 0 for _, r in after):
+        why, advice = AT_ONCE
+        return Finding("collapse", 6.0, turned, tuple(proof), why=why, advice=advice)
     return Finding("collapse", 6.0, turned, tuple(proof))
+
+
+def _first_below(series: list[tuple[Entry, float]], floor: float) -> Entry:
+    """The first entry from which on no reward is above the floor again."""
+    turned = series[-1][0]
+    for entry, reward in reversed(series):
+        if reward >= floor:
+            break
+        turned = entry
+    return turned
 
 
 def certain_and_poor(log: Log) -> Finding | None:

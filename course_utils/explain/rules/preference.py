@@ -9,6 +9,8 @@ from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import listed, said, share, thirds, trend
 
 LN_2 = math.log(2)
+MOVES = 0.01  # of a log-prob
+SLIGHTLY = 0.1  # of its log-prob: what a chosen reply may lose
 OFTEN, LOST = 4.0, -0.05  # epochs over the same pairs; a chosen reward that has fallen
 NOISE = 0.1  # what bfloat16 and dropout make of two equal log-probs, times beta
 
@@ -28,6 +30,51 @@ def stuck_at_the_start(log: Log) -> Finding | None:
         counted = f"{len(same)} of {len(series)} entries are like this"
         return Finding("policy_is_reference", 7.0, same[-1], (proof, counted))
     return Finding("dpo_start", 3.0, same[0], (proof, "only where the run begins"))
+
+
+def reference_moves(log: Log) -> Finding | None:
+    """Policy and reference have the same log-probs in every entry, and these move."""
+    both = [e for e in log.entries if {"chosen_logp", "reference_logp"} <= e.numbers.keys()]
+    ours = [entry.numbers["chosen_logp"] for entry in both]
+    if len(both) < 3 or ours != [entry.numbers["reference_logp"] for entry in both]:
+        return None
+    norms = finite(log.values("grad_norm"))
+    if max(ours) - min(ours) < MOVES * abs(ours[0]) or (norms and max(norms) == 0):
+        return None
+    entry = both[-1]
+    proof = (
+        f"{entry.where}: {said(entry, 'chosen_logp', 'reference_logp')}; the two are the same to "
+        f"the last digit in all {len(both)} entries",
+        f"both move, from {max(ours):.5g} to {min(ours):.5g}: a frozen reference would not",
+    )
+    return Finding("reference_moves", 7.5, entry, proof)
+
+
+def one_score_without_gradient(log: Log) -> Finding | None:
+    """A loss of ln 2, no gradient and nothing right: both replies of a pair get one score.
+
+    A pair's gradients cancel where its two scores are read at the same tokens, so this is no sign
+    that nothing is trainable.
+    """
+    series, hits = log.series("loss"), log.values("accuracy") or log.values("eval_accuracy")
+    norms = log.values("grad_norm")
+    if log.kind() == "policy" or len(series) < 3 or not hits or any(hits) or any(norms):
+        return None
+    if not norms or max(abs(loss - LN_2) for _, loss in series) > 1e-4:
+        return None
+    entry = series[0][0]
+    proof = (
+        f"{said(entry, 'loss', 'grad_norm')} in all {len(series)} entries: ln 2, as where both "
+        "scores of every pair are equal",
+        f"an accuracy of exactly 0 in {len(hits)} entries: no chosen reply scores above its "
+        "rejected one, and none below",
+    )
+    why = (
+        "both replies of every pair get one and the same score, so their gradients cancel: it is "
+        "read at a token before the replies differ (a pad token that also ends the question's "
+        "turn), or the replies are the same"
+    )
+    return Finding("rows_pooled_wrong", 7.6, entry, proof, why=why)
 
 
 def same_score(log: Log) -> Finding | None:
@@ -116,7 +163,7 @@ def pushed_down(log: Log) -> Finding | None:
     chosen, rejected = _levels(log.values("chosen_reward")), _levels(log.values("rejected_reward"))
     if not chosen or not rejected or chosen[-1] > -1 or chosen[-1] > chosen[0] - 0.5:
         return None
-    if rejected[-1] >= rejected[0]:
+    if rejected[-1] >= rejected[0] or loses_little(log):
         return None
     entry = log.series("chosen_reward")[-1][0]
     proof = (
@@ -125,6 +172,14 @@ def pushed_down(log: Log) -> Finding | None:
         f"chosen {listed(chosen)}; rejected {listed(rejected)}",
     )
     return Finding("margin_by_pushing_down", 4.0, entry, proof)
+
+
+def loses_little(log: Log) -> bool:
+    """Whether the chosen replies lose a small part of their log-prob, and more pairs are right."""
+    logps, hits = finite(log.values("chosen_logp")), thirds(log.values("accuracy"))
+    if len(logps) < 3 or hits is None or hits[2] < max(0.6, hits[0]):
+        return False
+    return logps[0] - logps[-1] < SLIGHTLY * abs(logps[0])
 
 
 def pushed_down_again_and_again(log: Log) -> Finding | None:
@@ -206,6 +261,8 @@ def margin_grows(log: Log) -> Finding | None:
 
 RULES = (
     stuck_at_the_start,
+    reference_moves,
+    one_score_without_gradient,
     same_score,
     same_pairs,
     at_chance,

@@ -1,0 +1,51 @@
+"""Logs of blind rounds, behind their first score: what is said of each now.
+
+They were mended behind the score, so this says nothing of logs that nobody here had read
+(docs/blind_rounds.md does).
+"""
+
+from pathlib import Path
+
+import pytest
+
+from course_utils.explain import explain
+
+ROUNDS = Path(__file__).parents[2] / "benchmarks" / "diagnostics" / "blind"
+NAMED = {
+    "round_9/14_llama_rm": "rows_pooled_wrong",
+    "round_9/30_axolotl_mistral": "pad_is_eos",
+    "round_9/32_swift_minicpm": "ranks_disagree",
+    "round_9/35_llama_dpo": "reference_moves",
+}
+ACCUSED_OF_NOTHING = ("round_9/16_zephyr_dpo", "round_9/22_pythia_v100")
+LEFT_OPEN = (
+    *("round_9/07_lf_8gpu", "round_9/12_qwen2vl_lora", "round_9/19_dapo_math"),
+    "round_9/31_reward_mail",
+)
+
+
+def answer(name):
+    folder, log = name.split("/")
+    return explain((ROUNDS / folder / "logs" / f"{log}.txt").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_log_is_named_first(name):
+    assert answer(name).causes[0].key == NAMED[name]
+
+
+@pytest.mark.parametrize("name", ACCUSED_OF_NOTHING)
+def test_a_healthy_log_is_accused_of_nothing(name):
+    assert not answer(name).causes
+
+
+@pytest.mark.parametrize("name", LEFT_OPEN)
+def test_what_a_log_cannot_tell_is_left_open(name):
+    first = answer(name).causes[0]
+    assert "does not tell" in first.open + first.says
+
+
+def test_a_collective_of_two_sizes_is_no_dead_process():
+    said = answer("round_9/32_swift_minicpm").causes[0].says
+    assert "different sizes" in said
+    assert "died" not in said
