@@ -67,6 +67,7 @@ DATA = (
         "the labels of the first hundred rows, in the order in which they are read",
         kinds=("labels",),
         harm=LESS,
+        explains=keys("rate_too_high"),
         follows=OUTCOME,
     ),
     Cause(

@@ -10,6 +10,7 @@ import tempfile
 
 import pytest
 
+from benchmarks.diagnostics.blind.round_10 import listed as round_10
 from benchmarks.diagnostics.blind.round_7 import listed as round_7
 from benchmarks.diagnostics.blind.round_8 import listed as round_8
 from benchmarks.diagnostics.blind.round_9 import listed as round_9
@@ -92,15 +93,39 @@ NAMED = {
     "film_classes": "evaluation_rows_differ",
     "colour_tags": "tags_misplaced",
     "best_film_model": "worst_is_kept",
+    # round 10
+    "amber": "no_signal",
+    "basil": "reward_pays_junk",
+    "cedar": "reward_against_answer",
+    "dahlia": "ends_unseen",
+    "elder": "message_dropped",
+    "fennel": "too_long",
+    "garnet": "pad_is_eos",
+    "heron": "rounding_swallows",
+    "iris": "rate_too_high",
+    "juniper": "pairs_contradict",
+    "kelp": "labels_constant",
+    "larch": "head_is_new",
+    "maple": "pairs_inverted",
+    "nettle": "new_tokens_untrained",
+    "poppy": "optimizer_holds_others",
+    "quartz": "tags_misplaced",
+    "rowan": "evaluation_rows_differ",
+    "sorrel": "rows_in_order",
+    "thyme": "labels_shape",
+    "umber": "softmax_axis",
+    "violet": "pairs_inverted",
+    "willow": "worst_is_kept",
+    "yarrow": "start_loaded_back",
 }
 LEFT = {
     *("reward_ratings", "lora_two_stages", "lm_from_cluster_weights", "dpo_sums"),
     *("answer_preferences", "second_stage"),
-    *("scored_answers_dpo", "short_rloo", "mixed_facts", "continued_sft"),
+    *("scored_answers_dpo", "short_rloo", "mixed_facts", "continued_sft", "ochre"),
 }
-ROUNDS = (round_7, round_8, round_9)
+ROUNDS = (round_7, round_8, round_9, round_10)
 CASES = {name: case for one in ROUNDS for name, case in one.CASES.items()}
-ODD = round_8.ODD | round_9.ODD
+ODD = round_8.ODD | round_9.ODD | round_10.ODD
 ACCUSED = {"polite_grpo"}  # still, though right: its replies are cut, and that does no harm
 
 

@@ -110,7 +110,10 @@ def _cuda_devices(roots: list[nn.Module]) -> list[torch.device]:
 
 @contextmanager
 def set_gradients_aside(tensors: list[Tensor]) -> Iterator[None]:
-    """In the block, no tensor has a gradient yet; afterwards each has its old one again."""
+    """In the block, no tensor has a gradient yet; afterwards each has its old one again.
+
+    One of another shape, as resizing an embedding leaves it, belongs to nothing and is dropped.
+    """
     kept = [tensor.grad for tensor in tensors]
     for tensor in tensors:
         tensor.grad = None
@@ -118,7 +121,7 @@ def set_gradients_aside(tensors: list[Tensor]) -> Iterator[None]:
         yield
     finally:
         for tensor, grad in zip(tensors, kept, strict=True):
-            tensor.grad = grad
+            tensor.grad = grad if grad is None or grad.shape == tensor.shape else None
 
 
 @contextmanager

@@ -24,7 +24,7 @@ def _head(subject: Subject, sheet: Sheet) -> None:
     """
     base = getattr(subject.model, "get_base_model", lambda: None)()
     saved = getattr(getattr(base, "config", None), "architectures", None)
-    if base is None or not saved or type(base).__name__ in saved:
+    if base is None or (type(base).__name__ in saved if saved else not subject.is_drawn):
         return
     named = list(subject.model.named_parameters())
     head = [(n, p) for n, p in named if set(n.split(".")[:-1]) & set(HEADS)]
@@ -32,10 +32,11 @@ def _head(subject: Subject, sheet: Sheet) -> None:
         return
     name, task = head[0][0], getattr(subject.model.active_peft_config, "task_type", None)
     part = next(part for part in name.split(".") if part in HEADS)
+    origin = f"was saved as {saved[0]}" if saved else "comes from no checkpoint"
     sheet.find(
         "head_is_new",
         COUNTED,
-        f"the base was saved as {saved[0]}, and {type(base).__name__} draws {part} at random",
+        f"the base {origin}, and {type(base).__name__} draws {part} at random",
         f"{part} requires no gradient, and is not in modules_to_save; task_type is {task}",
         place=f"task_type, {name}",
         why=f"the head {part} is new, frozen, and not saved with the adapter: each load draws "

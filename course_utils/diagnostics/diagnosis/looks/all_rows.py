@@ -10,10 +10,11 @@ from course_utils.diagnostics.diagnosis.measures.data_sets import (
     ids_of,
     inputs_of,
     labels_of,
+    left_out_of,
 )
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
-from course_utils.diagnostics.loss_kind import Loss
+from course_utils.diagnostics.loss_kind import IGNORED, Loss
 
 FEWEST = 16  # rows, below which nothing is said
 MORE, EPOCHS = 4, 20  # times as many rows to evaluate; of a run on a handful of rows
@@ -21,6 +22,7 @@ MANY = 0.5  # of the rows
 LEAK = 0.1  # of the evaluation's rows
 FEW = 0.02  # of the rows
 NATURAL = 3  # times the share of rows that stand twice in training, and its standard errors
+DROPPED = 0.1  # of the rows: more is no odd row
 IN_BLOCKS = 0.2  # of the changes of label that an order drawn at random would have
 
 
@@ -29,6 +31,7 @@ def look_at_all_rows(subject: Subject, sheet: Sheet) -> None:
     tested = getattr(subject.trainer, "eval_dataset", None)
     _changed(subject, data, sheet)
     _few(subject, data, tested, sheet)
+    _left_out(subject, data, sheet)
     inputs = inputs_of(data)
     if len(inputs) < FEWEST:
         return
@@ -58,6 +61,32 @@ def _changed(subject: Subject, data: Any, sheet: Sheet) -> None:
     said = f"the collator has changed the ids of {subject.changed_rows} of the first rows, and the "
     said += "data set hands out one and the same list each time"
     sheet.find("rows_changed_in_place", COUNTED, said, place=subject.batch_maker)
+
+
+def _left_out(subject: Subject, data: Any, sheet: Sheet) -> None:
+    """Rows that the trainer has dropped because max_length leaves nothing of them to learn."""
+    limit = getattr(subject.args, "max_length", None)
+    out = left_out_of(data, "labels")
+    if not limit or not out or not all(isinstance(row, list) for row in out):
+        return
+    bare = [row for row in out if all(label == IGNORED for label in row)]
+    if len(bare) < len(out) or max(map(len, bare)) > limit:
+        return
+    whole = data._data.num_rows
+    dropped = whole - len(data)
+    said = f"{dropped} of {whole} rows are dropped: cut at max_length={limit}, they have no label"
+    if dropped < DROPPED * whole:
+        sheet.show("dropped rows", said)
+        return
+    sheet.find(
+        "too_long",
+        COUNTED,
+        said,
+        place=f"max_length={limit}",
+        why="rows whose prompt fills max_length are dropped in silence, so only the short ones are "
+        "learnt",
+        advice="a max_length above the longest prompt with its reply",
+    )
 
 
 def _few(subject: Subject, data: Any, tested: Any, sheet: Sheet) -> None:

@@ -21,6 +21,7 @@ KNOWN = 0.5  # of the chosen replies: were the model's own first choice, token b
 LOST = 0.1  # and of all: are so no more
 NUM_PAIRS = 32  # that are looked at
 FEWEST = 8  # pairs, to speak of a share
+FAR_TOO_HIGH = 1e-3  # a rate, with AdamW
 FIX = "add the likelihood of the chosen replies: loss_type=['sigmoid', 'sft']; or fewer steps"
 
 
@@ -43,6 +44,19 @@ def look_at_displaced(subject: Subject, sheet: Sheet) -> None:
         return
     choice = f"the model would give {has} of {n} chosen replies by itself, and {had} before"
     sheet.became(WORSE, choice)
+    rate = float(getattr(subject.args, "learning_rate", 0.0))
+    if rate > FAR_TOO_HIGH and subject.steps_by_rate:
+        sheet.find(
+            "rate_too_high",
+            MEASURED + 0.5,
+            choice,
+            said,
+            place=f"learning_rate={rate:g}",
+            why=f"the steps are far too long for DPO: at a rate of {rate:g} both replies of each "
+            "pair lose, and with them what the model could do",
+            advice="a rate of 1e-6 to 5e-6, or up to 1e-4 with an adapter or a very small model",
+        )
+        return
     sheet.find(
         "margin_by_pushing_down",
         MEASURED,

@@ -32,6 +32,10 @@ def look_at_messages(subject: Subject, sheet: Sheet) -> None:
     role, text = lost[0]["role"], lost[0]["content"].strip()
     why = f"the chat template leaves out messages of the role {role!r}"
     advice = f"give the message a role that the template writes, or add {role!r} to the template"
+    if "</think>" in text and _writes_the_rest(tokenizer, lost[0]):
+        why = "the chat template cuts off what a last reply says before </think>: "
+        why += "no thought is learnt"
+        advice = "write message['content'] whole for the last reply of a chat"
     if key := _key_that_is_read(tokenizer, lost[0]):
         why = f"the chat template reads {key!r} of a message, and the rows have 'content'"
         advice = f"message['content'] in place of message[{key!r}] in the template"
@@ -44,6 +48,12 @@ def look_at_messages(subject: Subject, sheet: Sheet) -> None:
         advice=advice,
         specimen=(f"a message of the role {role!r} that no token stands for: {text[:60]!r}",),
     )
+
+
+def _writes_the_rest(tokenizer: Any, message: dict) -> bool:
+    """Whether the template writes what stands behind the thoughts of this message."""
+    said = message["content"].rpartition("</think>")[2].strip()
+    return bool(said) and said in tokenizer.apply_chat_template([message], tokenize=False)
 
 
 def _key_that_is_read(tokenizer: Any, message: dict) -> str:
@@ -61,7 +71,7 @@ def _key_that_is_read(tokenizer: Any, message: dict) -> str:
 def _messages(tokenizer: Any, row: dict) -> Iterator[tuple[dict, bool]]:
     """Each message of the row's chats, and whether its text is in the rendered chat.
 
-    Thoughts in an earlier turn are meant to be left out, and tools have forms of their own.
+    Thoughts are meant to be left out of earlier turns, and tools have forms of their own.
     """
     columns = [row[name] for name in COLUMNS if _is_chat(row.get(name))]
     chats = [columns[0] + columns[1]] if _is_chat(row.get("completion")) else columns
@@ -71,8 +81,10 @@ def _messages(tokenizer: Any, row: dict) -> Iterator[tuple[dict, bool]]:
         )
         plain = (one for one in chat if isinstance(one.get("content"), str))
         for message in (one for one in plain if one["content"].strip()):
-            said = message["content"].rpartition("</think>")[2].strip()
-            yield message, said in text or message["role"] == "tool"
+            thought, _, said = message["content"].rpartition("</think>")
+            thought = thought.replace("<think>", "").strip() if message is chat[-1] else ""
+            is_there = said.strip() in text and thought in text
+            yield message, is_there or message["role"] == "tool"
 
 
 def _is_chat(value: Any) -> bool:

@@ -29,7 +29,9 @@ from course_utils.diagnostics.diagnosis.looks.offsets import look_at_offsets
 from course_utils.diagnostics.diagnosis.looks.optimizer_numbers import look_at_optimizer_numbers
 from course_utils.diagnostics.diagnosis.looks.packed_state import look_at_packed_state
 from course_utils.diagnostics.diagnosis.looks.packing import look_at_packing
+from course_utils.diagnostics.diagnosis.looks.paired_vectors import look_at_paired_vectors
 from course_utils.diagnostics.diagnosis.looks.positions import look_at_positions
+from course_utils.diagnostics.diagnosis.looks.ratings import look_at_ratings
 from course_utils.diagnostics.diagnosis.looks.reference_pull import look_at_reference_pull
 from course_utils.diagnostics.diagnosis.looks.replies_to_learn import look_at_replies_to_learn
 from course_utils.diagnostics.diagnosis.looks.returns import look_at_returns
@@ -82,6 +84,7 @@ BEFORE = (
     look_at_batch_inputs,
     look_at_all_rows,
     look_at_all_pairs,
+    look_at_ratings,
     look_at_text_and_ids,
     look_at_both_splits,
     look_at_labels_across,
@@ -160,3 +163,5 @@ def look_after(subject: Subject, sheet: Sheet) -> None:
         look_at_outcome(subject, sheet)
         with sheet.trying("replies of the first pairs"):
             look_at_displaced(subject, sheet)
+        with sheet.trying("the vectors of the pairs"):
+            look_at_paired_vectors(subject, sheet)

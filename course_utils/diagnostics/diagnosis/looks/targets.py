@@ -97,13 +97,14 @@ def _slipped(rows: list, tokenizer: Any, sheet: Sheet) -> bool:
     A scheme that tags the first piece of each word, or all of them, leaves the last word a tag.
     """
     special = set(tokenizer.all_special_ids)
-    split = slipped = 0
+    split = slipped = whole = 0
     for ids, tags in rows[:MOST_ROWS]:
         tagged = [t != IGNORED for one, t in zip(ids, tags, strict=True) if one not in special]
         if all(tagged) or not any(tagged):
             continue
         split += 1
         slipped += tagged == sorted(tagged, reverse=True)  # then none behind the first without one
+        whole += sum(tag != IGNORED for tag in tags) == len(tagged)
     if split < max(FEWEST, HALF * len(rows[:MOST_ROWS])) or slipped < SLIPPED * split:
         return False
     said = (
@@ -111,6 +112,9 @@ def _slipped(rows: list, tokenizer: Any, sheet: Sheet) -> bool:
     )
     why = "the tags of words were laid on tokens one by one: behind the first split word each tag "
     why += "belongs to a token before its own"
+    if whole == split:  # as many tags as tokens of words
+        why = "the tags begin at the first token, which is a special one: each belongs to the "
+        why += "token before its own"
     advice = "tags[word] for each of encoding.word_ids(), and -100 where that is None"
     sheet.find("tags_misplaced", COUNTED, said, place="labels", why=why, advice=advice)
     return True

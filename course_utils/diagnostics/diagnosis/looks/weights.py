@@ -14,7 +14,7 @@ from course_utils.diagnostics.nonfinite.values import all_finite
 
 SAMPLE = 4096  # weights of a tensor that are looked at for rounding
 BITS = 7  # of bfloat16's fraction
-SWALLOWED = 0.75  # share of the weights that a step of the learning rate leaves as they are
+SWALLOWED = 0.6  # share of the weights that a step of the learning rate leaves as they are
 DRAWN = "all norms are 1, as they are drawn: no checkpoint is in them"
 FEW = 0.1  # such a share is fine: Adam's steps are shorter than the rate
 

@@ -42,6 +42,7 @@ class Answers:
     rewards: list[float] = field(default_factory=list)  # by functions that are to read answers
     totals: list[float] = field(default_factory=list)  # by all functions
     num_without: int = 0  # replies that do not hold their row's answer
+    of_none: list[float] = field(default_factory=list)  # rewards of those that hold no row's
     specimen: tuple[str, ...] = ()
     column: str = ""
     answers: set[str] = field(default_factory=set)
@@ -68,6 +69,7 @@ class Answers:
             held = {one for one in set(own) if f" {' '.join(_words(one))} " in words}
             self.num_without += answer not in held
             if not held:
+                self.of_none.append(reward)
                 continue
             found = Reply(answer in held, own[0] in held, answer == own[0], reward)
             self.replies.append(found)
@@ -114,7 +116,7 @@ class Answers:
         is_first = is_first or _pays_for_first(away, middle)
         error = math.sqrt(sum(_error(kind) ** 2 for kind in (own, others)))
         gap = earns - also
-        if not is_first and gap < -max(ERRORS * error, MORE * span):
+        if not is_first and gap < -ERRORS * error and self._is_turned(earns, gap / span):
             seen = {"place": names, "specimen": self.specimen}
             sheet.find("reward_against_answer", MEASURED, said, **seen)
             return
@@ -142,6 +144,15 @@ class Answers:
             advice=advice,
             specimen=self.specimen,
         )
+
+    def _is_turned(self, earns: float, gap: float) -> bool:
+        """Whether being wrong is paid as such: with no row's answer at all as well.
+
+        What pays for another row's answer pays nothing for none.
+        """
+        if len(self.of_none) < FEWEST:
+            return gap < -MORE
+        return fmean(self.of_none) > earns
 
     def _asked(self, trainer: Any) -> list[str]:
         """Names of the reward functions that read the column of answers."""

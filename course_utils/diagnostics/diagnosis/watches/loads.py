@@ -16,6 +16,7 @@ from course_utils.diagnostics.diagnosis.watches.steps import Steps
 
 SOME = 64  # numbers of a tensor
 MOST = 0.5  # of the tensors that are loaded
+HARDLY = 0.05  # of the way of the run: averages that fit it have gone far more
 BEGIN = 4  # batches by which the beginning of the data is known
 
 
@@ -32,6 +33,7 @@ class Loads:
     equal: int = 0  # and that have its values already
     at: int = 0  # steps that were taken before it
     back: int = 0  # tensors that have the values of the start
+    share: float = 1.0  # of the way from the start to the trained weights, that they have gone
     _start: dict[str, Tensor] = field(default_factory=dict)  # some of each trained tensor's numbers
 
     @contextmanager
@@ -64,6 +66,7 @@ class Loads:
         self.at = self.steps.num_steps
         begun = [(state[n], some) for n, some in self._start.items() if n in state]
         self.back = sum(torch.equal(_some(given), some) for given, some in begun)
+        self.share = _gone(begun, [_some(own[name]) for name in self._start if name in state])
         self.subject.was_put_back = self.equal < MOST * self.loaded
 
     def judge(self, sheet: Sheet) -> None:
@@ -78,6 +81,18 @@ class Loads:
         elif self.back == self.loaded and self.at == self.steps.num_steps and not self.equal:
             more = f"{said}, behind {self.at} steps, and each has the values of before the first"
             sheet.find("start_loaded_back", COUNTED, more, place="load_state_dict")
+        elif self.at == self.steps.num_steps and not self.equal and self.share < HARDLY:
+            sheet.find(
+                "start_loaded_back",
+                MEASURED,
+                f"{said}, behind {self.at} steps, and they have gone {self.share:.1%} of the way "
+                "from the first weights to the trained ones",
+                place="the average of the weights, load_state_dict",
+                why="the weights that are loaded at the end are nearly those from before the first "
+                f"step: an average that is longer than the {self.at} steps of the run",
+                advice="a decay whose memory, 1 / (1 - decay) steps, is a small part of the run, "
+                "or one that begins small; evaluate the averaged weights before they are kept",
+            )
         elif self.equal == self.loaded and (when := best_before_last(self.subject)):
             more = f"{said}, and each has the value that the model had already"
             sheet.find("last_loaded_as_best", MEASURED, more, when, place=place)
@@ -112,6 +127,19 @@ class Loads:
             advice="skip the batches that were read (itertools.islice, skip_first_batches), or "
             "save the loader's state with the weights",
         )
+
+
+def _gone(given: list[tuple[Tensor, Tensor]], trained: list[Tensor]) -> float:
+    """Which share of the way from the start to the trained weights the given ones have gone."""
+    ways = [
+        (
+            _some(new).cpu().double() - start.cpu().double(),
+            now.cpu().double() - start.cpu().double(),
+        )
+        for (new, start), now in zip(given, trained, strict=True)
+    ]
+    gone, whole = (torch.cat([way[side] for way in ways]) for side in (0, 1))
+    return float(gone.norm() / whole.norm()) if bool(whole.any()) else 1.0
 
 
 def _some(weight: Tensor) -> Tensor:
