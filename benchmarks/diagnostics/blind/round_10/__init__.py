@@ -1,1 +1,1 @@
-"""Round 9: twenty faults with twins and six odd healthy runs in one file, written blind."""
+"""Round 10: twenty-four faults with twins and eight odd healthy runs in one file, written blind."""
