@@ -1,0 +1,1 @@
+"""Round 11: logs alone, by another author."""
