@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 from benchmarks.markdown import table
-from benchmarks.oncall import restore_commonest
+from benchmarks.oncall import outsider_score, restore_commonest
 from benchmarks.oncall import scores as oncall_scores
 from benchmarks.oncall.words import guessed
 from course_utils.causes.kinds import CLASSES
@@ -136,7 +136,37 @@ def _commonest() -> list[str]:
         "",
         *table(columns, rows),
         "",
+        *_outsider(),
     ]
+
+
+def _outsider() -> list[str]:
+    """What a program gains whose author did not write the tickets."""
+    return [
+        "`benchmarks/oncall/outsider` is such a program by somebody who had 120 tickets and none "
+        "of the course's code, and wanted to win. Each ticket is solved beside all others of its "
+        "set (`python -m benchmarks.oncall.outsider_score`). The goal is 10 %: a bench of 24 "
+        "tickets is closed to it, and one of 120 is not.",
+        "",
+        *table(
+            ("others seen", "level", "tickets", "fixed", "solved", "share"),
+            [
+                (
+                    num,
+                    level,
+                    *(str(one[name]) for name in ("tickets", "fixed", "solved")),
+                    _share(one),
+                )
+                for num, by_level in outsider_score.kept().items()
+                for level, one in by_level.items()
+            ],
+        ),
+        "",
+    ]
+
+
+def _share(one: dict[str, int]) -> str:
+    return f"{one['solved'] / one['tickets']:.0%}"
 
 
 def _of_faults(one: dict[str, int]) -> tuple[str, str]:

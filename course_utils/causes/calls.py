@@ -21,6 +21,7 @@ CALLS = (
             Phrase(r"input\.size\(-1\) must be equal to input_size.{0,40}", LATER),
             Phrase(r"Kernel size can't be greater than actual input size", LATER),
         ),
+        beside="shapes",
     ),
     Cause(
         "rows_not_padded",

@@ -28,7 +28,7 @@ _SETTING = re.compile(
     r"(?![\w.]*\w)",
     re.IGNORECASE,
 )
-_HEADER = re.compile(r"^\W*[\w-]+\s*[=:]\s*[\w.]+\W*$")  # nothing else on its line
+_HEADER = re.compile(r"^\W*(?:run \w+\W+)?[\w-]+\s*[=:]\s*[\w.]+\W*$")  # nothing else on its line
 _TOKENS = re.compile(r"\bprompts?\b[^.\n]{0,25}?(\d+) tokens|(\d+)[- ]tokens? prompts?", re.I)
 _PROSE = re.compile(
     r"\b(the|is|was|but|and|my|it|i|you|that|this|then|with|not|to|from|after|about|we|a|has|"

@@ -13,6 +13,8 @@ _MISMATCH = re.compile(
     r"the shape in current model is torch\.Size\(\[(?P<here>[\d, ]+)\]\)"
 )
 _TABLE = re.compile(r"embed|wte\b|lm_head|output_layer|\bhead\b|emb\.", re.IGNORECASE)
+_MUST_MATCH = re.compile(r"tensor a \((\d+)\) must match the size of tensor b \((\d+)\)")
+LEAST = 30_000  # rows of a vocabulary
 _PAD = 64  # models round the rows of their table up to a multiple of it
 
 
@@ -34,7 +36,23 @@ def shapes(beside: Beside) -> tuple[Line, str, str, str] | None:
         for line, pair in pairs:
             if told := decide(pair):
                 return line, pair.said, *told
-    return None
+    found = (_of_vocabularies(line) for _, line in beside.lines)
+    return next((one for one in found if one), None)
+
+
+def _of_vocabularies(line: Line) -> tuple[Line, str, str, str] | None:
+    """Two last dimensions that are both as long as a vocabulary."""
+    found = _MUST_MATCH.search(line.text)
+    if not found or min(one := tuple(map(int, found.groups()))) < LEAST or one[0] == one[1]:
+        return None
+    return (
+        line,
+        found[0],
+        f"two models with vocabularies of {one[0]:,} and {one[1]:,} rows meet here (teacher and "
+        "student, policy and reference, target and draft): models of one family pad the same "
+        "tokenizer's table to other sizes",
+        "cut both logits to len(tokenizer) before they are compared; the rows beyond are padding",
+    )
 
 
 def _shapes(text: str) -> _Shapes | None:

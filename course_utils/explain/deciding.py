@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from course_utils.explain import allocations, checkpoints
 from course_utils.explain.beside import Beside, Setting
-from course_utils.explain.finding import Finding
+from course_utils.explain.finding import AFTER_IT, Finding
 from course_utils.explain.log import Log
 
 _KEPT_IN_BFLOAT16 = re.compile(r"dtype['\"]?\s*[:=]\s*['\"]?(?:torch\.)?bfloat16", re.IGNORECASE)
@@ -23,6 +23,8 @@ _ADDED = re.compile(
 )
 _BARE = re.compile(r"\{\{-? ?\.Prompt ?-?\}\}")
 _PAD_IS_END = re.compile(r"pad_token(?:_id)?['\"]?\s*[=:]\s*\S*eos_token(?:_id)?", re.IGNORECASE)
+_NO_KEY = re.compile(r"Could not find (?:response|instruction) key `[^`]*`", re.IGNORECASE)
+SAID_SO = 9.2  # above a nan that the log hides
 SHOWN = 4.5  # of a hint that a line of code bears out
 ON = {"true", "1", "1.0"}
 
@@ -34,7 +36,19 @@ def decided(one: Finding, beside: Beside, log: Log) -> Finding:
 
 
 def _labels_masked(one: Finding, beside: Beside, log: Log) -> Finding:
-    """Rows that are cut before their reply begins."""
+    """A response key that is not found, or rows that are cut before their reply begins."""
+    if not any(log.values("loss")) and (found := beside.matching(_NO_KEY)):
+        said = f"{found[0].where} says: {found[1]}"
+        return replace(
+            one,
+            weight=SAID_SO,
+            for_it=(*one.for_it, said),
+            why="the response template is found in no row, so that every label is -100 and the "
+            "loss of 0 (nan in the evaluation) is no success: a text has other tokens alone than "
+            "behind the words before it",
+            advice="give the template as token ids that were cut from a tokenised row, or one that "
+            "begins with a line break or a special token; count the labels that are not -100",
+        )
     limit, prompt = beside.number("max_length"), beside.prompt_tokens()
     if limit is None:
         return one
@@ -70,9 +84,12 @@ def _engines(one: Finding, beside: Beside, log: Log) -> Finding:
     if changed is None or changed[1].name != "temperature":
         return one
     before, now = changed
+    other = _other_run(before)
+    if AFTER_IT in one.for_it:
+        before, now, other = now, before, now.said
     return replace(
         one,
-        for_it=(*one.for_it, _other_run(before), now.said),
+        for_it=(*one.for_it, other, now.said),
         why=f"sampler and trainer agree at temperature {before.value} and differ at {now.value}: "
         "the sampler divides its logits by the temperature, and one of the two log-probs is taken "
         "without it",

@@ -20,7 +20,12 @@ _PATTERNS = tuple(
         ),
         (
             "eval_accuracy",
-            r"(eval|val(id)?|test|held_out|val-core)[_/](?!rewards?/\w*_reward).*(acc|accuracy|score|mean@\d+).*",
+            r"(eval|val(id)?|test|held_out|val-core)[_/](?!rewards?/\w*_reward|rm_).*(acc|accuracy|score|mean@\d+).*",
+        ),
+        (
+            "eval_accuracy",
+            r"((eval|val|test)[_/])?(llm_|gpt-?4_)?(judge|human|gold)[_/ ]?"
+            r"(win|score|pref)\w*|(eval[_/])?win_?rate\w*",
         ),
         ("eval_f1", r"(eval|val(id)?|test)[_/](\w+[_/])?(f1|recall)([_-]?(score|macro|micro))?|f1"),
         ("eval_error", r"((eval|val(id)?|test)[_/ ])?(\w+_)?(wer|cer)"),
@@ -35,6 +40,7 @@ _PATTERNS = tuple(
         ("reference_logp", r"ref\(chosen\)|(train/)?ref(erence)?_(logps?/chosen|chosen_logps?)"),
         ("chosen_logp", r"(train/)?logps/chosen|(pi|policy)\(chosen\)|policy_chosen_logps?"),
         ("rejected_logp", r"(train/)?logps/rejected"),
+        ("log_odds", r"(train/)?log_odds_(ratio|chosen)"),
         ("chosen_logit", r"(train/)?logits/chosen"),
         ("rejected_logit", r"(train/)?logits/rejected"),
         ("critic_loss", r"critic/vf_loss|vf_loss|value_loss|critic[_ ]loss|loss/value_avg"),
@@ -56,7 +62,7 @@ _PATTERNS = tuple(
         (
             "reward",
             r"(train/)?(reward|rewards?/mean|(mean|avg|average)[_ ]reward( score)?|reward_mean|rm|"
-            r"critic/(score|rewards)/mean|objective/scores|ppo/mean_scores|env/reward_mean|rollout/raw_reward)",
+            r"rm_score|critic/(score|rewards)/mean|objective/scores|ppo/mean_scores|env/reward_mean|rollout/raw_reward)",
         ),
         ("advantage_max", r"critic/advantages/max|advantages?/max"),
         (
@@ -77,7 +83,7 @@ _PATTERNS = tuple(
         (
             "length",
             r"(train/)?(completions?/)?mean_length|completion_length|response_length(/mean)?|"
-            r"response_len|glen|rollout/response_len/mean|mean generation length",
+            r"resp(onse)?_len|glen|rollout/response_len/mean|mean generation length",
         ),
         ("grad_norm", r"(train/)?(actor/)?(policy_|actor_)?grad(ient)?\.?[_ ]?norm|gnorm|gradnorm"),
         ("learning_rate", r"(train/)?(actor/)?(learning[_ ]rate|lr)|act(or)?_lr"),

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from course_utils.causes import CAUSES, Cause
 from course_utils.explain.entries import Entry, Line
 
+AFTER_IT = "the run behind it in this log has none of it"
+
 
 @dataclass(frozen=True)
 class Finding:

@@ -26,6 +26,7 @@ _NO_KL = re.compile(r"\b(?:beta|kl_coef)\b\W*(?:is|=|:)?\W*0(?:\.0+)?(?![\d.])",
 _CHOOSES = re.compile(
     r"metric_for_best_model\W+(?:eval_)?loss|load_best_model_at_end\W+True", re.IGNORECASE
 )
+WARMS_UP = re.compile(r"warmup_steps['\"]?\s*[=:]\s*(\d+)", re.IGNORECASE)
 _NO_SCALE_LEFT = re.compile(r"loss scale already at minimum", re.IGNORECASE)
 POLICY = {"reward", "reward_std", "kl_loss", "kl", "policy_loss", "length", "advantage_max"}
 TRAINED = ("loss", "policy_loss", "grad_norm")  # training rests on them
@@ -50,6 +51,7 @@ class Log:
     entries: list[Entry] = field(default_factory=list)
     num_entries: int = 0
     restart: str = ""  # how the last run was told from the one before it
+    before_it: list[Entry] = field(default_factory=list)  # the entries of that one
     skips: list[Skip] = field(default_factory=list)
     names_scaler: bool = False
     error: Line | None = None  # the first line that names an error
@@ -57,6 +59,7 @@ class Log:
     resumed_after: tuple[Entry, Line] | None = None  # the last line between entries that says so
     no_kl: Line | None = None  # says that the KL term has the weight 0
     chooses: Line | None = None  # says that the best checkpoint is chosen by the evaluation
+    warms_up: Line | None = None  # says for how many steps the rate is to rise
     empty_cell: Entry | None = None  # the first row in which nan stands for no number
     begun_again: Entry | None = None  # its epoch falls back and its step goes on
     summary: Entry | None = None  # what sums up a whole run
@@ -88,6 +91,8 @@ class Log:
             self.resumed_after = self.entries[-1], line
         if _NO_KL.search(line.text):
             self.no_kl = line
+        if self.warms_up is None and WARMS_UP.search(line.text):
+            self.warms_up = line
         if _CHOOSES.search(line.text):
             self.chooses = line
 
@@ -97,6 +102,7 @@ class Log:
         restart = "" if _is_evaluation(entry) else self._restart(entry)
         if restart:
             self.restart = restart
+            self.before_it = self.entries
             self.entries, self.skips, self.error = [], [], None
             self._states, self._turning, self._counts = {}, set(), {}
         if not _is_evaluation(entry):

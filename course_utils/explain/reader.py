@@ -10,13 +10,14 @@ from course_utils.causes import ranked
 from course_utils.causes.cause import LATER
 from course_utils.causes.shared import NOT_FINITE
 from course_utils.explain.answer import Answer
+from course_utils.explain.benchmarks import turned_round
 from course_utils.explain.beside import Beside
 from course_utils.explain.comparisons import summed
 from course_utils.explain.complaints import HINT
 from course_utils.explain.deciding import decided
 from course_utils.explain.document import read_document
 from course_utils.explain.entries import Entry, Line
-from course_utils.explain.finding import Finding
+from course_utils.explain.finding import AFTER_IT, Finding
 from course_utils.explain.heard import Heard
 from course_utils.explain.log import TRAINED, Log
 from course_utils.explain.module_names import names_apart
@@ -84,12 +85,14 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
         log.hear(part)
         heard.hear(part, log.num_entries)
     log.close()
-    found = [one for rule in RULES if (one := rule(log)) is not None] if log.entries else []
+    found = _by_rules(log)
+    if beside.changed() and log.before_it and all(one.cause.healthy for one in found):
+        found += _of_the_run_before(log)
     if not log.entries and (skips := scaler_skips(log)):
         found.append(skips)
     found = [_from_its_beginning(log, one) for one in found] + list(heard.findings(log))
     found += [*served(beside), *summed(beside), *spoken(beside), *names_apart(beside)]
-    found += shown_rows(beside)
+    found += [*shown_rows(beside), *turned_round(beside, log)]
     if not any(one.weight >= LATER for one in found):
         found += standstill(beside)
     found = [decided(one, beside, log) for one in found]
@@ -112,6 +115,18 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
         mentions=tuple(mentions(beside)),
         entries=tuple(log.entries),
     )
+
+
+def _by_rules(log: Log) -> list[Finding]:
+    return [one for rule in RULES if (one := rule(log)) is not None] if log.entries else []
+
+
+def _of_the_run_before(log: Log) -> Iterator[Finding]:
+    """What is wrong with the run before the last one, which shows nothing with another setting."""
+    earlier = Log(entries=log.before_it, num_entries=len(log.before_it))
+    for one in _by_rules(earlier):
+        if not one.cause.healthy:
+            yield replace(one, for_it=(*one.for_it, AFTER_IT))
 
 
 def _ranked(found: list[Finding], hints: list[Finding]) -> tuple[Finding, ...]:

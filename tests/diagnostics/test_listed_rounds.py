@@ -10,10 +10,10 @@ import tempfile
 
 import pytest
 
-from benchmarks.diagnostics.blind.round_10 import listed as round_10
 from benchmarks.diagnostics.blind.round_7 import listed as round_7
 from benchmarks.diagnostics.blind.round_8 import listed as round_8
 from benchmarks.diagnostics.blind.round_9 import listed as round_9
+from benchmarks.diagnostics.blind.round_10 import listed as round_10
 from course_utils.diagnostics import diagnose
 
 NAMED = {

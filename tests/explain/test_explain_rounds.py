@@ -16,8 +16,21 @@ NAMED = {
     "round_9/30_axolotl_mistral": "pad_is_eos",
     "round_9/32_swift_minicpm": "ranks_disagree",
     "round_9/35_llama_dpo": "reference_moves",
+    "round_10/08_pasted": "shapes_unfit",
+    "round_10/09_pasted": "nan_weights",
+    "round_10/11_pasted": "labels_masked",
+    "round_10/13_pasted": "engines_disagree",
+    "round_10/15_pasted": "stale_sampler",
+    "round_10/16_pasted": "pairs_inverted",
+    "round_10/17_pasted": "schedule_ends_early",
+    "round_10/18_pasted": "rewards_cut",
+    "round_10/19_pasted": "pad_is_eos",
+    "round_10/20_pasted": "proxy_rises_alone",
 }
-ACCUSED_OF_NOTHING = ("round_9/16_zephyr_dpo", "round_9/22_pythia_v100")
+ACCUSED_OF_NOTHING = (
+    *("round_9/16_zephyr_dpo", "round_9/22_pythia_v100"),
+    "round_10/07_pasted",
+)
 LEFT_OPEN = (
     *("round_9/07_lf_8gpu", "round_9/12_qwen2vl_lora", "round_9/19_dapo_math"),
     "round_9/31_reward_mail",

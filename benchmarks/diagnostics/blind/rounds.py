@@ -84,7 +84,10 @@ def _best(verdicts: list[dict]) -> dict:
 
 def scored() -> list[Round]:
     """Every round that has been scored, the oldest first."""
-    kept = sorted(HERE.glob("round_*/outcomes.json"))
+    kept = sorted(
+        HERE.glob("round_*/outcomes.json"),
+        key=lambda path: int(path.parent.name.removeprefix("round_")),
+    )
     return [Round.of(one.parent, read_json(one)) for one in kept]
 
 

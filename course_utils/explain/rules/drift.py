@@ -8,6 +8,7 @@ from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import listed, said, thirds, trend
 
 ENGINES = {"importance_ratio", "logp_difference", "probability_difference"}
+GROWN, LEAST_APART = 5.0, 1e-3  # times the first difference; what two engines always have
 FEW_TOKENS, SILENCE = 5.0, 2.0  # tokens of a reply; the end is one of them
 
 
@@ -84,4 +85,38 @@ def length_without_reward(log: Log) -> Finding | None:
     return Finding("length_is_paid", 4.5, entry, proof)
 
 
-RULES = (entropy_runs, engines_unseen, much_is_clipped, replies_vanish, length_without_reward)
+def sampler_stands(log: Log) -> Finding | None:
+    """Sampler and trainer move apart, and what the sampler evaluates repeats to the last digit."""
+    judged = log.series("eval_accuracy")
+    values = {value for _, value in judged}
+    if len(judged) < 3 or len(values) > 1 or not _has_digits(judged[0][1]):
+        return None
+    for name in ("probability_difference", "logp_difference"):
+        apart = log.series(name)
+        grows = len(apart) >= 3 and apart[-1][1] > GROWN * max(apart[0][1], LEAST_APART)
+        if not grows:
+            continue
+        entry = next(e for e, v in apart if v > GROWN * max(apart[0][1], LEAST_APART))
+        proof = (
+            f"{said(judged[0][0], 'eval_accuracy')} in all {len(judged)} evaluations, to the last "
+            "digit: what is sampled does not change",
+            f"{said(apart[0][0], name)} at {apart[0][0].where}, {said(apart[-1][0], name)} at "
+            f"{apart[-1][0].where}: the trainer's weights do",
+        )
+        return Finding("stale_sampler", 7.5, entry, proof)
+    return None
+
+
+def _has_digits(value: float) -> bool:
+    """Whether a share has so many digits that two evaluations do not agree by chance."""
+    return len(f"{value:.10g}".replace(".", "").strip("0")) >= 4
+
+
+RULES = (
+    sampler_stands,
+    entropy_runs,
+    engines_unseen,
+    much_is_clipped,
+    replies_vanish,
+    length_without_reward,
+)

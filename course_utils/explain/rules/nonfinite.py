@@ -10,6 +10,15 @@ from course_utils.explain.rules.start import UNIFORM
 
 LOSSES = ("loss", "policy_loss")
 FORWARD = (*LOSSES, "kl_loss", "kl", "old_kl", "entropy", "chosen_logp", "rejected_logp")
+SURE = -1e-4  # a mean log-prob: every token of the reply is certain
+OF_ODDS = (
+    "the odds of the chosen replies are infinite: their log-prob has reached 0, and the odds ratio "
+    "takes log(1 - exp(log-prob)), which is log(0); one such update makes every weight nan"
+)
+BOUND_ODDS = (
+    "fewer epochs or a smaller rate, so that the chosen replies are not known by heart; bound the "
+    "log-prob below 0 before log1p(-exp(logp)); restart from before it"
+)
 FAR_ABOVE = 1.5  # times the first loss
 CLIMBED = "the run has diverged: the loss climbs far above its start before it is nan"
 SHOWN_ALONE = (
@@ -122,11 +131,20 @@ def dead_weights(log: Log) -> Finding | None:
         proof.append(f"the last reward is 0; it was up to {max(reward):.3g}")
     if len(length) > 1 and length[-1] > 1.5 * length[0]:
         proof.append(f"replies grew from {length[0]:.0f} to {length[-1]:.0f} tokens")
-    if names[0] in earlier.numbers:
+    if math.isfinite(earlier.numbers.get(names[0], math.nan)):
         proof.append(f"before it, {earlier.where}: {said(earlier, names[0])}")
     if climb := _climb(log):
         return Finding("diverged", 8.0, climb[0], (*climb[1], proof[0]), why=CLIMBED)
+    if learnt := _known_by_heart(log):
+        return Finding("nan_weights", 8.5, learnt, tuple(proof), why=OF_ODDS, advice=BOUND_ODDS)
     return Finding("nan_weights", 8.0, turned, tuple(proof))
+
+
+def _known_by_heart(log: Log) -> Entry | None:
+    """The first entry with a nan, if the chosen replies have a log-prob of 0 in it, by ORPO."""
+    entry = log.first("loss", lambda loss: not math.isfinite(loss))
+    is_of_odds = entry is not None and "log_odds" in log.fields
+    return entry if is_of_odds and entry.numbers.get("chosen_logp", -1.0) > SURE else None
 
 
 def _climb(log: Log) -> tuple[Entry, tuple[str]] | None:

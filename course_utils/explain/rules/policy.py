@@ -105,12 +105,13 @@ def cheated(log: Log) -> Finding | None:
     rewards, held_out = thirds(log.values("reward")), log.values("eval_accuracy")
     if rewards is None or len(held_out) < 2 or rewards[2] <= rewards[0]:
         return None
-    if held_out[-1] >= held_out[0]:
+    judged = thirds(held_out) or held_out
+    if judged[-1] >= judged[0]:
         return None
     entry = log.series("eval_accuracy")[-1][0]
     proof = (
         f"the reward rises from {rewards[0]:.3g} to {rewards[2]:.3g} (first and last third)",
-        f"the evaluation falls from {held_out[0]:.3g} to {held_out[-1]:.3g}",
+        f"the evaluation falls from {judged[0]:.3g} to {judged[-1]:.3g}",
     )
     return Finding("proxy_rises_alone", 7.0, entry, proof)
 
@@ -224,9 +225,10 @@ def kl_loss_runs(log: Log) -> Finding | None:
     if levels[2] < NOT_HELD or levels[2] < 5 * levels[0] or levels[2] < 1.25 * levels[1]:
         return None
     entry = log.series("kl_loss")[-1][0]
+    turned = log.first("kl_loss", lambda kl: kl > 5 * levels[0]) or entry
     proof = f"{said(entry, 'kl_loss')} at {entry.where}; by thirds of the log {listed(levels)}"
     why, advice = NO_SPRING
-    return Finding("kl_runs", 6.2, entry, (proof,), why=why, advice=advice)
+    return Finding("kl_runs", 6.2, turned, (proof,), why=why, advice=advice)
 
 
 def kl_negative(log: Log) -> Finding | None:

@@ -222,7 +222,7 @@ def worse_than_untrained(log: Log) -> Finding | None:
     ]
     if rates := finite(log.values("learning_rate")):
         proof.append(f"learning_rate up to {max(rates):.2g}; DPO bears about 1e-6")
-    return Finding("thrown_about", 5.0, entry, tuple(proof))
+    return Finding("thrown_about", 5.0, series[0][0], tuple(proof))
 
 
 def saturated(log: Log) -> Finding | None:

@@ -4,9 +4,9 @@ import math
 import re
 from itertools import pairwise
 
-from course_utils.explain.entries import Entry
+from course_utils.explain.entries import MAX_QUOTE, Entry
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log, finite
+from course_utils.explain.log import WARMS_UP, Log, finite
 from course_utils.explain.numbers import listed, said, thirds
 
 LARGE_RATE, TINY_RATE = 1e-2, 1e-9
@@ -175,16 +175,29 @@ def still_climbs(log: Log) -> Finding | None:
     """The run is over, and its rate has only ever climbed."""
     series = [(e, v) for e, v in log.series("learning_rate") if math.isfinite(v)]
     rates = [rate for _, rate in series]
-    if log.summary is None or len(rates) < 6 or not all(a < b for a, b in pairwise(rates)):
+    over = log.summary or log.warms_up
+    if over is None or len(rates) < 6 or not all(a < b for a, b in pairwise(rates)):
         return None
     (first, _), (last, _) = series[0], series[-1]
+    known = f"the run is over: {over.where} sums it up"
+    if log.warms_up is not None:
+        steps = _warmup_of(log.warms_up.text)
+        if steps <= last.numbers.get("step", steps):
+            return None
+        known = f"{over.where} says: {log.warms_up.text.strip()[-MAX_QUOTE:]}"
     proof = (
         f"{said(first, 'learning_rate')} at {first.where}, {said(last, 'learning_rate')} at "
         f"{last.where}: it rises in all {len(rates)} entries",
-        f"the run is over: {log.summary.where} sums it up",
+        known,
     )
     why, advice = NEVER_WARM
-    return Finding("schedule_ends_early", 5.0, last, proof, why=why, advice=advice)
+    weight = 5.0 if log.warms_up is None else 6.5
+    return Finding("schedule_ends_early", weight, last, proof, why=why, advice=advice)
+
+
+def _warmup_of(text: str) -> float:
+    """The steps of warm-up that a line says."""
+    return float(WARMS_UP.search(text)[1])
 
 
 RULES = (

@@ -52,6 +52,12 @@ def replies_cut(log: Log) -> Finding | None:
         if rewards == {0.0}:
             proof = f"{said(entry, 'truncated_share', 'reward')} in all {len(high)} entries"
             return Finding("rewards_cut", 8.0, entry, (proof,))
+    cut = [e for e, v in series if v >= 0.95]
+    unpaid = [e for e in cut if e.numbers.get("reward") == 0]
+    if len(unpaid) >= max(3, 0.7 * len(series)):
+        shown = said(unpaid[0], "truncated_share", "reward")
+        proof = f"{shown} in {len(unpaid)} of {len(series)} entries"
+        return Finding("rewards_cut", 8.0, unpaid[0], (proof,))
     first = f"first {entry.where}: {said(entry, 'truncated_share')}"
     proof = [f"{len(high)} of {len(series)} entries, {first}"]
     return Finding("replies_cut", 4.5, entry, tuple(proof))

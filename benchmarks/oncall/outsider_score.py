@@ -1,0 +1,93 @@
+"""Scores the outsider's program (`outsider/`): each ticket of a set, beside all others of the set.
+
+    python -m benchmarks.oncall.outsider_score --num 24 [--first SEED] [--write]
+
+Offline, without training: *fixed* is a ticket whose files say again what the healthy ones say,
+*solved* one with every place and class as well. Levels 1 to 3 in turn; about ten seconds a ticket
+with 24, thirty with 120.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from benchmarks.oncall.restore_commonest import is_mended
+from course_utils.oncall import folder, report
+
+PROGRAM = Path(__file__).parent / "outsider" / "attack.py"
+PATH = Path(__file__).with_name("outsider.json")
+LIMIT_S = 300
+
+
+def score(num: int, first: int) -> dict[str, Counter]:
+    """Tickets, fixed and solved ones, by level and of all."""
+    seeds = range(first, first + num)
+    totals: dict[str, Counter] = {level: Counter() for level in ("1", "2", "3", "all")}
+    with tempfile.TemporaryDirectory() as scratch:
+        others, here = Path(scratch, "others"), Path(scratch, "here")
+        for seed in seeds:
+            _write(others / str(seed), seed)
+        for seed in seeds:
+            (others / str(seed)).rename(here)
+            _solve(here, others)
+            fixed, solved = _judge(here, seed)
+            _write(others / str(seed), seed)
+            for level in (str(1 + seed % 3), "all"):
+                totals[level].update(tickets=1, fixed=int(fixed), solved=int(solved))
+            print(seed, "fixed" if fixed else "-", "solved" if solved else "-", flush=True)
+            subprocess.run(["rm", "-r", str(here)], check=True)
+    return totals
+
+
+def _write(path: Path, seed: int) -> None:
+    """The ticket as it is handed out, without the log of its run."""
+    ticket = folder.ticket_of(seed, 1 + seed % 3)
+    form = report.form(len(folder.case_of(ticket).faults))
+    for name, text in (dict(folder.drawn(ticket).handed) | {report.NAME: form}).items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_text(text, encoding="utf-8")
+
+
+def _solve(here: Path, others: Path) -> None:
+    """Let the program change the files; what it does not end in time it has not done."""
+    command = [sys.executable, str(PROGRAM), str(here), "--others", str(others)]
+    try:
+        subprocess.run(command, cwd=PROGRAM.parent, capture_output=True, timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        print("out of time", here, flush=True)
+
+
+def _judge(here: Path, seed: int) -> tuple[bool, bool]:
+    ticket = folder.ticket_of(seed, 1 + seed % 3)
+    drawn = folder.drawn(ticket)
+    now = {name: (here / name).read_text(encoding="utf-8") for name in drawn.handed}
+    fixed = is_mended(drawn.healthy, drawn.handed, now)
+    said = (here / report.NAME).read_text(encoding="utf-8")
+    told = report.judge(folder.case_of(ticket), drawn.places, said)
+    return fixed, fixed and told.is_right
+
+
+def kept() -> dict[str, dict[str, dict[str, int]]]:
+    """What was scored, by how many other tickets were seen, and by level."""
+    return json.loads(PATH.read_text(encoding="utf-8")) if PATH.exists() else {}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--num", type=int, default=24, help="tickets of the set")
+    parser.add_argument("--first", type=int, default=5000, help="the seed of the first")
+    parser.add_argument("--write", action="store_true", help="keep the score for docs/oncall.md")
+    asked = parser.parse_args()
+    totals = score(asked.num, asked.first)
+    print({level: dict(one) for level, one in totals.items()})
+    if asked.write:
+        known = kept() | {str(asked.num - 1): {level: dict(one) for level, one in totals.items()}}
+        PATH.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
