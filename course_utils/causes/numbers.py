@@ -5,9 +5,9 @@ from course_utils.causes.harms import BROKEN
 from course_utils.causes.shared import OF_NUMBERS
 
 OF_A_NAN = (
-    "the log does not tell what made it: float16, a row without labels, an id or image out of "
-    "range, an attention kernel on a padded row, gradients read while they are still being sent; "
-    "the number formats and one batch in float32 would tell"
+    "the log does not tell what made it: the number format, a row without labels, an id or image "
+    "out of range, an attention kernel on a padded row, gradients read while they are still being "
+    "sent; the number formats and one batch in float32 would tell"
 )
 NUMBERS = (
     Cause(

@@ -29,6 +29,11 @@ _SETTING = re.compile(
     re.IGNORECASE,
 )
 _HEADER = re.compile(r"^\W*(?:run \w+\W+)?[\w-]+\s*[=:]\s*[\w.]+\W*$")  # nothing else on its line
+_OTHERWISE = re.compile(
+    r"^\W*(?:(?:and|now|same \w+|then) )?with(?:out)?\b.*:\s*$|\bswitch(?:ed|ing) to\b|"
+    r"\bsame (?:data|config|run|settings)\b",
+    re.IGNORECASE,
+)
 _TOKENS = re.compile(r"\bprompts?\b[^.\n]{0,25}?(\d+) tokens|(\d+)[- ]tokens? prompts?", re.I)
 _PROSE = re.compile(
     r"\b(the|is|was|but|and|my|it|i|you|that|this|then|with|not|to|from|after|about|we|a|has|"
@@ -104,6 +109,12 @@ class Beside:
             if one.name == heads[-1].name and one.value != heads[-1].value:
                 return (one, heads[-1]) if one.before < heads[-1].before else None
         return None
+
+    def compares(self, num_last: int) -> bool:
+        """Whether a line just before the last run, of so many entries, says what is other in it."""
+        before = self.num_entries - num_last
+        between = [line for at, line in self.lines if at == before and before]
+        return any(_OTHERWISE.search(line.text) for line in between)
 
     def told(self) -> Iterator[Line]:
         """The sentences of the writer: lines of prose before the first entry or behind the last."""

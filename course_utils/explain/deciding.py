@@ -25,6 +25,12 @@ _BARE = re.compile(r"\{\{-? ?\.Prompt ?-?\}\}")
 _PAD_IS_END = re.compile(r"pad_token(?:_id)?['\"]?\s*[=:]\s*\S*eos_token(?:_id)?", re.IGNORECASE)
 _NO_KEY = re.compile(r"Could not find (?:response|instruction) key `[^`]*`", re.IGNORECASE)
 SAID_SO = 9.2  # above a nan that the log hides
+_OVERLAPS = re.compile(r"overlap_comm['\"]?\s*[:=]\s*true", re.IGNORECASE)
+_STAGE_2 = re.compile(r"zero_?2\b|[\"']?stage[\"']?\s*[:=]\s*2\b|zero_stage\W+2\b", re.IGNORECASE)
+RACE = (
+    ". ZeRO-2 with overlap_comm is known to do that: a bucket of gradients is read while it is "
+    "still being filled"
+)
 SHOWN = 4.5  # of a hint that a line of code bears out
 ON = {"true", "1", "1.0"}
 
@@ -99,7 +105,12 @@ def _engines(one: Finding, beside: Beside, log: Log) -> Finding:
 
 
 def _half(one: Finding, beside: Beside, log: Log) -> Finding:
-    """nan beside a bfloat16 model that is run in float16, or beside float16 alone."""
+    """nan beside a bfloat16 model that is run in float16, beside float16, or in ZeRO's buckets."""
+    raced, stage = beside.matching(_OVERLAPS), beside.matching(_STAGE_2)
+    if raced and stage:
+        said = tuple(f"{line.where} says: {words}" for line, words in (raced, stage))
+        hint = f"overlap_comm: false first, or stage 3; {one.fix}"
+        return replace(one, for_it=(*one.for_it, *said), why=f"{one.says}{RACE}", advice=hint)
     kept, run = beside.matching(_KEPT_IN_BFLOAT16), beside.matching(_RUN_IN_FLOAT16)
     if kept and run:
         said = tuple(f"{line.where} says: {words}" for line, words in (kept, run))

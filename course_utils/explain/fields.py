@@ -72,7 +72,8 @@ _PATTERNS = tuple(
         ),
         (
             "logp_difference",
-            r"(train/)?(sampling/sampling_logp_difference/mean|train_rollout_logprob_abs_diff)",
+            r"(train/)?(sampling/sampling_logp_difference/mean|train_rollout_logprob_abs_diff)|"
+            r"generation kl error",
         ),
         ("logp_difference_max", r"(train/)?sampling/sampling_logp_difference/max"),
         ("router_loss", r"(train/)?(router_)?(aux|load_balancing)_loss"),

@@ -9,6 +9,7 @@ from course_utils.explain.complaints import Complaints
 from course_utils.explain.entries import MAX_QUOTE, Entry, Line
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
+from course_utils.explain.numbers import trend
 from course_utils.explain.words import findings_in
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
@@ -25,6 +26,23 @@ AFTER_TRAINING = (
     "evaluates or logs on every rank, not under `if rank == 0`",
 )
 UNKNOWN = 2.0  # the weight of an exception without a cause of its own
+
+
+def _gradients_arrive(log: Log) -> bool:
+    norms, rewards = log.values("grad_norm"), trend(log.values("reward"))
+    if rewards is not None and rewards[2] > rewards[0]:
+        return True
+    return len(norms) > 1 and all(norm > 0 for norm in norms)
+
+
+def _trains(log: Log) -> bool:
+    return len(log.values("loss")) > 1 and bool(log.values("learning_rate"))
+
+
+REFUTED = {  # messages that the numbers behind them make harmless
+    "checkpoint_without_gradient": _gradients_arrive,
+    "head_is_new": _trains,
+}
 
 
 @dataclass
@@ -70,6 +88,8 @@ class Heard:
         """What was said outright."""
         for key, one in self._spoken.items():
             if key == "aborted" and self._is_end_of_a_wait():
+                continue
+            if key in REFUTED and REFUTED[key](log):
                 continue
             if key == "ranks_disagree":
                 yield self._wait(one)

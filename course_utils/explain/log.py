@@ -21,7 +21,10 @@ _RESUMED = re.compile(
     r"\bload(?:ed|ing)\b.{0,20}\b(?:checkpoint|optimizer state)\b",
     re.IGNORECASE,
 )
-_RESUMES = re.compile(r"\bresum(?:e|ed|ing)\b(?!\W{0,2}[=:])", re.IGNORECASE)
+_RESUMES = re.compile(
+    r"\bresum(?:e|ed|ing)\b(?!\W{0,2}[=:])|\b(?:re)?started again\b|\bSIGTERM\b|^Terminated\b",
+    re.IGNORECASE,
+)
 _NO_KL = re.compile(r"\b(?:beta|kl_coef)\b\W*(?:is|=|:)?\W*0(?:\.0+)?(?![\d.])", re.IGNORECASE)
 _CHOOSES = re.compile(
     r"metric_for_best_model\W+(?:eval_)?loss|load_best_model_at_end\W+True", re.IGNORECASE
@@ -51,6 +54,7 @@ class Log:
     entries: list[Entry] = field(default_factory=list)
     num_entries: int = 0
     restart: str = ""  # how the last run was told from the one before it
+    num_of_last: int = 0  # entries of the last run
     before_it: list[Entry] = field(default_factory=list)  # the entries of that one
     skips: list[Skip] = field(default_factory=list)
     names_scaler: bool = False
@@ -102,7 +106,7 @@ class Log:
         restart = "" if _is_evaluation(entry) else self._restart(entry)
         if restart:
             self.restart = restart
-            self.before_it = self.entries
+            self.before_it, self.num_of_last = self.entries, 0
             self.entries, self.skips, self.error = [], [], None
             self._states, self._turning, self._counts = {}, set(), {}
         if not _is_evaluation(entry):
@@ -110,6 +114,7 @@ class Log:
         if self._turns(entry):
             self._turning.add(id(entry))
         self.entries.append(entry)
+        self.num_of_last += 1
         if len(self.entries) > MAX_KEPT:
             self._thin_out()
         return bool(restart)

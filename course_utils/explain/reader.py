@@ -85,12 +85,13 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
         log.hear(part)
         heard.hear(part, log.num_entries)
     log.close()
-    found = _by_rules(log)
-    if beside.changed() and log.before_it and all(one.cause.healthy for one in found):
+    found = [_from_its_beginning(log, one) for one in _by_rules(log)]
+    is_compared = beside.changed() or beside.compares(log.num_of_last)
+    if is_compared and log.before_it and all(one.cause.healthy for one in found):
         found += _of_the_run_before(log)
     if not log.entries and (skips := scaler_skips(log)):
         found.append(skips)
-    found = [_from_its_beginning(log, one) for one in found] + list(heard.findings(log))
+    found += heard.findings(log)
     found += [*served(beside), *summed(beside), *spoken(beside), *names_apart(beside)]
     found += [*shown_rows(beside), *turned_round(beside, log)]
     if not any(one.weight >= LATER for one in found):
@@ -126,7 +127,8 @@ def _of_the_run_before(log: Log) -> Iterator[Finding]:
     earlier = Log(entries=log.before_it, num_entries=len(log.before_it))
     for one in _by_rules(earlier):
         if not one.cause.healthy:
-            yield replace(one, for_it=(*one.for_it, AFTER_IT))
+            found = _from_its_beginning(earlier, one)
+            yield replace(found, for_it=(*found.for_it, AFTER_IT))
 
 
 def _ranked(found: list[Finding], hints: list[Finding]) -> tuple[Finding, ...]:

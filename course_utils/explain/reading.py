@@ -20,8 +20,8 @@ QUOTED = re.compile(rf"['\"](?P<name>[^'\"{{}}]{{1,80}})['\"]\s*:\s*{_WRAPPED}(?
 _AFTER = r"(?:\s*\([^()]*\))?\**(?=\s+-(?:\s|$)|\s*$|\s{2,}|\s+[\w@./-]+:|\s*[|,])"
 _BARE = r"(?<=iteration)|(?<=loss)|(?<=lr)|(?<=[Ss]tep)"  # names that may stand without a colon
 PIPED = re.compile(
-    rf"(?:^|\|)[^|]*?\b(?P<name>[A-Za-z][\w ./()-]*?)\s*(?::|{_BARE})\s+"
-    rf"(?P<value>{NUMBER})(?:\s*/\s*\d+)?\s*(?=\||$)"
+    rf"(?:^|[|\u2022])[^|\u2022]*?\b(?P<name>[A-Za-z][\w ./()-]*?)\s*(?::|{_BARE})\s+"
+    rf"(?P<value>{NUMBER})(?:\s*/\s*\d+)?\s*(?=[|\u2022]|$)"
 )
 DASHED = re.compile(rf"(?:^|[\s*|])(?P<name>[\w@./-]+):\s*(?P<value>{NUMBER}){_AFTER}")
 BOXED = re.compile(rf"\|\s*(?P<name>[\w/ ]+?)\s*\|\s*(?P<value>{NUMBER})\s*\|")
@@ -43,6 +43,7 @@ PLAIN = re.compile(
 FORMS = (  # and a sign without which a line is not of that form
     (BOXED, "|"),
     (PIPED, "|"),
+    (PIPED, "\u2022"),
     (DASHED, ":"),
     (EQUALS, "="),
     (BULLET, ":"),

@@ -26,10 +26,12 @@ NAMED = {
     "round_10/18_pasted": "rewards_cut",
     "round_10/19_pasted": "pad_is_eos",
     "round_10/20_pasted": "proxy_rises_alone",
+    "round_11/12_thread": "engines_disagree",
+    "round_11/14_thread": "nan_shown_as_zero",
 }
 ACCUSED_OF_NOTHING = (
     *("round_9/16_zephyr_dpo", "round_9/22_pythia_v100"),
-    "round_10/07_pasted",
+    *("round_10/07_pasted", "round_11/05_thread", "round_11/18_thread"),
 )
 LEFT_OPEN = (
     *("round_9/07_lf_8gpu", "round_9/12_qwen2vl_lora", "round_9/19_dapo_math"),

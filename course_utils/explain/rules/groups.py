@@ -13,12 +13,18 @@ _TOO = {True: "easy", False: "hard"}
 RESIDUE = 1e-6  # of a reward_std: rounding, and not a difference between replies
 
 
+OFF_POLICY = 0.5  # an importance ratio: below it another policy has sampled
+
+
 def zero_loss_on_policy(log: Log) -> Finding | None:
     """The loss is nearly 0; grad_norm is not, or kl grows, so the policy moves."""
     losses = log.series("loss")
     small = [entry for entry, loss in losses if abs(loss) < SMALL]
     spreads = finite(log.values("reward_std"))
     if not _has_rewards(log) or share(small, losses) < 0.5 or (spreads and max(spreads) == 0):
+        return None
+    ratios = finite(log.values("importance_ratio"))
+    if ratios and min(ratios) < OFF_POLICY:
         return None
     norms = finite(e.numbers["grad_norm"] for e in small if e.numbers.get("grad_norm"))
     kls = finite(log.values("kl"))
