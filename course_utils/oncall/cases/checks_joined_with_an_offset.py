@@ -13,8 +13,8 @@ CASE = Case(
     id="checks_joined_with_an_offset",
     level=2,
     template="prep_rows",
-    ticket="We watched it live on the big screen, and towards the end it got nearly everything "
-    "right. What it left behind for us adds like a beginner. A colleague blames the disk, "
+    ticket="We watched the loss on the big screen, and towards the end it was as small as ever. "
+    "What it left behind for us adds like a beginner. A colleague blames the disk, "
     "another one a random seed; I only know that last month the two agreed.",
     faults=(
         Fault(

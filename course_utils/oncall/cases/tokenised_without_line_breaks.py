@@ -19,10 +19,9 @@ CASE = Case(
     id="tokenised_without_line_breaks",
     level=2,
     template="prep_rows",
-    ticket="The longer sums are a riddle. While it trains it takes to them as quickly as to the "
-    "short ones, and live it gives figures that are near and wrong. Both kinds go through one "
-    "gateway and the people with the short ones are rather content. Does rounding to cents need "
-    "more precision than we have?",
+    ticket="The longer sums are a riddle. They are half of what it learns from, and live it hardly "
+    "ever gets one right; of late the short ones suffer as well. The curve comes down more slowly "
+    "than in spring. Do cents simply need more steps than we have?",
     faults=(
         Fault(
             like="template_on_one_line",
