@@ -36,6 +36,7 @@ centred: centered dev deviations diff
 cfg: config conf args settings opts hparams
 chat: messages turns dialog conversation
 chats: conversations dialogs all_messages convs
+check_loss: eval_loss loss_on_checks held_out_loss
 chosen: picked selected subset
 clipped: clamped surrogate_clipped bounded
 collate: pad_batch collate_fn make_batch to_batch
@@ -45,6 +46,7 @@ decayed: decay_params with_decay decay
 done: progress frac fraction
 drawn: rng picker rand
 encode: tokenize_row to_ids encode_row make_example
+endless: forever cycle_rows row_stream_of
 entropy: ent token_entropy H
 entry: record row_log metrics
 epoch: epoch_order order_of shuffled
@@ -93,6 +95,7 @@ make_schedule: build_schedule get_scheduler lr_schedule_for create_schedule
 marker: tag_ids boundary start_ids
 mask: valid keep real_mask attn
 mean_entropy: avg_entropy entropy_value ent_mean
+mean_loss: batch_ce token_ce loss_of
 means: averages mean_metrics avg
 merged: merge_adapter with_merged fold_in merged_model
 micro_batches: micros accum_batches pieces
@@ -158,6 +161,7 @@ save_checkpoint: store_state write_checkpoint snapshot save_state
 scale: step_size unit s
 schedule: scheduler lr_scheduler sched
 score: forward_logp evaluate compute_logp logp_and_entropy
+sheet_rows: from_sheet read_sheet graded_rows
 shuffle: reshuffle randomise do_shuffle
 size: n group_size chunk_size
 start: first_label reply_start boundary_at
@@ -173,6 +177,7 @@ to_chat: to_example as_chat format_row convert
 to_pair: make_pair as_pair format_pair convert_pair
 token: next_token sampled_id tok
 token_mean: masked_mean mean_over_tokens average_tokens
+tokenised: chat_tokens to_tokens as_tokens
 tokenizer: tok tokeniser tk
 top: peak base_rate lr_top
 top_p: nucleus_p p_top threshold
@@ -194,6 +199,8 @@ well_formed: format_reward is_bare_number bare_number shape_reward
 whole: full plain_model target_model
 width: longest max_width padded_to
 with_adapter: attach_adapter add_adapter wrapped
+without_checks: drop_checks leave_out_checks not_in_checks
+without_repeats: dedupe unique_rows drop_repeats first_of_each
 """
 NAMES = {
     line.split(": ")[0]: tuple(line.split(": ")[1].split()) for line in WORDS.strip().splitlines()

@@ -18,6 +18,8 @@ OTHER_FILES = {
     "losses.py": ("objectives.py", "ppo_math.py", "rl_losses.py", "advantage.py"),
     "rollout.py": ("sampling.py", "engine.py", "workers.py", "generate.py"),
     "export.py": ("exporting.py", "release.py", "publish.py", "to_server.py"),
+    "prepare.py": ("preprocess.py", "make_rows.py", "raw_rows.py", "ingest.py", "two_sources.py"),
+    "batches.py": ("loader.py", "padded.py", "feeding.py", "row_stream.py", "batched.py"),
     "serve.py": ("smoke.py", "try_out.py", "served.py", "ask_server.py"),
 }
 NEW_FILES = ("run_utils.py", "setup_run.py", "common_bits.py", "builders.py", "run_parts.py")
