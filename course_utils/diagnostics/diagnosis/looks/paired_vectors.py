@@ -22,7 +22,9 @@ NEARLY_ALL = 0.9  # of the rows
 def look_at_paired_vectors(subject: Subject, sheet: Sheet) -> None:
     """After the run the two vectors of a row must be nearer to each other than to other rows'."""
     trainer = subject.trainer
-    if trainer is None or not subject.has_own_loss or not isinstance(subject.batch, Mapping):
+    if trainer is None or not subject.has_ended or not subject.has_own_loss:
+        return
+    if not isinstance(subject.batch, Mapping):
         return
     vectors = _two_vectors(subject)
     if vectors is None:
