@@ -71,6 +71,15 @@ SET_NUMBERS = (
         follows=OUTCOME,
     ),
     Cause(
+        "evaluation_writes_weights",
+        "the evaluation leaves other weights in the model than it found, and training goes on from "
+        "those: what was put aside for it (for an average of the weights) was no copy",
+        "put clones aside, p.detach().clone(), and copy them back behind the evaluation",
+        "one weight before and behind an evaluation",
+        kinds=("stale_weights",),
+        harm=WRONG,
+    ),
+    Cause(
         "start_loaded_back",
         "the weights that are loaded at the end are those from before the first step: an average "
         "that was never updated, or a copy that was made too early",

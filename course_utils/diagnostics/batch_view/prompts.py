@@ -14,7 +14,11 @@ from course_utils.diagnostics.batch_view.template import Template, starts_of
 from course_utils.diagnostics.batch_view.tokens import Row
 from course_utils.diagnostics.loss_kind import OF_TEXT, Loss, speaks_for
 
-MARKER = re.compile(r"[:>\]}]\s*$|\n\s*$")  # how "[/INST]", "Answer:" or a header's line end
+# How a turn begins in one chat format or another; "Answer:" alone may end any plain prompt.
+MARKER = re.compile(
+    r"(?:\[/INST\]|<\|?/?\w+\|?>|###.{0,20}|\b(?:assistant|response|bot|gpt|ai|model)\s*:?)\s*$",
+    re.IGNORECASE,
+)
 
 
 @speaks_for(*OF_TEXT, Loss.SCORES)
@@ -48,11 +52,11 @@ def _reply_begins_elsewhere(row: Row, template: Template) -> bool:
 
 
 def _is_chat(row: Row, template: Template) -> bool:
-    """Whether the row has a token of the template's header, or a marker before its reply."""
-    prompt = "".join(token.piece for token in row.attended[: row.learnt[0]])
+    """Whether the prompt has a token of the template's header, or ends with a marker."""
+    before = row.attended[: row.learnt[0]]
     known = template.special or set(template.header)
-    is_known = bool(known.intersection(row.ids))
-    return is_known or bool(MARKER.search(prompt))
+    is_known = any(token.id in known for token in before)
+    return is_known or bool(MARKER.search("".join(token.piece for token in before)))
 
 
 def _prompt_ends_elsewhere(row: Row, template: Template) -> bool:

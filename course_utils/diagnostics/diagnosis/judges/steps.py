@@ -49,11 +49,27 @@ def judge_steps(
     if len(steps.counts) >= ENOUGH and max(steps.counts) == 1:
         said = f"in all {len(steps.counts)} steps the optimizer counts its first"
         sheet.find("optimizer_made_anew", COUNTED, said, place="where the optimizer is made")
+    _written_by_evaluation(subject, steps, sheet)
     steps.copies.judge(sheet)
     judge_rates(subject, steps, pace, sheet)
     judge_reach(subject, steps, sheet)
     if pace is not None:
         judge_resumed(subject, steps, pace, sheet)
+
+
+def _written_by_evaluation(subject: Subject, steps: Steps, sheet: Sheet) -> None:
+    """Weights that change between two steps, only where an evaluation stands between them."""
+    rows = (row for row in subject.log if any(name.startswith("eval_") for name in row))
+    judged = {row.get("step") for row in rows}
+    if not steps.between or not set(steps.between) <= judged:
+        return
+    sheet.find(
+        "evaluation_writes_weights",
+        COUNTED,
+        f"behind the evaluations at the steps {', '.join(map(str, steps.between[:4]))} most weights "
+        "are others than those of the last step, and nowhere else",
+        place="evaluate, its callbacks",
+    )
 
 
 def _no_step(subject: Subject, steps: Steps, sheet: Sheet, num_counted: int) -> None:

@@ -38,7 +38,9 @@ def look_at_split(subject: Subject, sheet: Sheet) -> None:
         count = min(parts, num_rows(batch))
         whole = _gradient(subject, [batch])
         split = _gradient(subject, _parts_of(batch, count))
-        _judge(whole, split, count, sheet, getattr(subject.args, "label_smoothing_factor", 0.0))
+        smoothing = getattr(subject.args, "label_smoothing_factor", 0.0)
+        is_scaled_away = subject.steps_by_rate and not subject.has_own_loss and not smoothing
+        _judge(whole, split, count, sheet, smoothing, is_scaled_away=is_scaled_away)
 
 
 def _against_the_model(subject: Subject, sheet: Sheet) -> None:
@@ -156,7 +158,21 @@ def _gradient(subject: Subject, batches: list[Any]) -> Tensor:
     return _vector(trainer.model)
 
 
-def _judge(whole: Tensor, split: Tensor, count: int, sheet: Sheet, smoothing: float = 0.0) -> None:
+def _judge(
+    whole: Tensor,
+    split: Tensor,
+    count: int,
+    sheet: Sheet,
+    smoothing: float = 0.0,
+    *,
+    is_scaled_away: bool = False,
+) -> None:
+    """Compare the gradient of the parts with that of the whole batch.
+
+    Args:
+        is_scaled_away: whether the loss is a library's own and the optimizer's steps do not depend
+            on its scale: what is left of a sum in place of a mean is that clipping comes sooner.
+    """
     if not float(whole.norm()) or not bool(whole.isfinite().all() and split.isfinite().all()):
         sheet.miss("split and whole", "the gradient is 0 or not finite")
         sheet.doubt("the gradient of the first rows is 0 or not finite")
@@ -169,6 +185,10 @@ def _judge(whole: Tensor, split: Tensor, count: int, sheet: Sheet, smoothing: fl
         sheet.clear("split and whole", f"{said} (fine: within {SAME:.0%})")
         return
     is_sum = abs(ratio / count - 1) < NEARLY and cosine > 1 - SAME
+    if is_sum and is_scaled_away:
+        more = "a sum; the steps of this optimizer do not depend on it, clipping comes sooner"
+        sheet.show("split and whole", f"{said}: {more}")
+        return
     smoothed = f" (label_smoothing_factor={smoothing:g} makes it this loss)" if smoothing else ""
     sheet.find(
         "split_changes_loss",

@@ -19,7 +19,7 @@ from course_utils.diagnostics.loss_kind import Loss, speaks_for
 
 FEWEST, FEWEST_TESTED = 64, 16  # rows
 ERRORS = 3.0  # standard errors above the frequent label: what a count of words must tell
-KNOWN = 0.8  # of the rows: what it says of rows like its own
+KNOWN = 0.6  # of the rows: what it says of rows like its own
 LEARNT = 0.95  # of the entropy of the labels: a loss below it has learnt something of the rows
 SURELY = 2.0  # standard errors by which a loss that falls does
 OTHERWISE = 1.5  # times the entropy: it is no longer that of frequencies

@@ -59,8 +59,10 @@ class Steps:
     rateless: Counter[str] = field(default_factory=Counter)  # name -> steps, rate 0
     counts: list[int] = field(default_factory=list)  # of steps, as the optimizer itself has it
     held_state: tuple[int, int] = (0, 0)  # tensors with optimizer state before and after step 1
+    between: list[int] = field(default_factory=list)  # steps behind which other hands wrote weights
     _sized: set[str] = field(default_factory=set)  # matrices that did not begin at 0
     _before: dict[str, Tensor] = field(default_factory=dict)
+    _after: dict[str, Tensor] = field(default_factory=dict)  # of the last step
     _pending: dict[str, Any] = field(default_factory=dict)
     _clip: tuple[float, Tensor] | None = None  # the last since the step before
 
@@ -132,6 +134,7 @@ class Steps:
             else []
         )
         self._before = {name: _sample(p) for name, p in held.items()}
+        self._note_between()
         if not self.numbers:
             self.held_state = (_with_state(optimizer, held), 0)
             self._sized = {n for n, p in held.items() if _has_a_size(p)}
@@ -148,6 +151,15 @@ class Steps:
             self._pending |= {"clipped_to": float(limit), "norm": float(norm)}
             self._clip = None
 
+    def _note_between(self) -> None:
+        """Write down a step behind which most tensors became others before the next one."""
+        if self._after.keys() != self._before.keys():
+            return
+        others = sum(not torch.equal(self._after[name], now) for name, now in self._before.items())
+        if others > len(self._after) / 2:
+            self.between.append(self.num_steps)
+            del self.between[:-MAX_STEPS]
+
     def _note_rateless(self, optimizer: Any, held: dict[str, Tensor]) -> None:
         """Count the tensors of groups whose rate is 0 while that of another group is not."""
         if not self._pending["lr"]:
@@ -161,8 +173,9 @@ class Steps:
         held = self._held(optimizer)
         moved = total = 0
         largest = 0.0
+        self._after = {name: _sample(held[name]) for name in self._before}
         for name, before in self._before.items():
-            now = _sample(held[name])
+            now = self._after[name]
             changed = int((now != before).sum())
             self.moved[name] += changed > 0
             if self._pending["lr"] > 0:
