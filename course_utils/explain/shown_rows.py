@@ -38,7 +38,7 @@ def shown_rows(beside: Beside) -> Iterator[Finding]:
 def tokens(line: Line) -> list[tuple[str, str, str]]:
     """Text, label and id of each token that a line shows.
 
-    >>> tokens(Line("Hi(15359, 15359) </s>(-100, 2)", 1))
+    >>> tokens(Line("line 1", "Hi(15359, 15359) </s>(-100, 2)"))
     [('Hi', '15359', '15359'), ('</s>', '-100', '2')]
     """
     return _TOKEN.findall(line.text)

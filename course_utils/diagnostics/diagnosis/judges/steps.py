@@ -66,8 +66,8 @@ def _written_by_evaluation(subject: Subject, steps: Steps, sheet: Sheet) -> None
     sheet.find(
         "evaluation_writes_weights",
         COUNTED,
-        f"behind the evaluations at the steps {', '.join(map(str, steps.between[:4]))} most weights "
-        "are others than those of the last step, and nowhere else",
+        f"behind the evaluations at the steps {', '.join(map(str, steps.between[:4]))} most "
+        "weights are others than those of the last step, and nowhere else",
         place="evaluate, its callbacks",
     )
 

@@ -7,13 +7,14 @@ from typing import Any
 
 from course_utils.diagnostics.diagnosis.looks.settings import num_steps_of
 from course_utils.diagnostics.diagnosis.measures.data_sets import (
+    MOST,
     ids_of,
     inputs_of,
     labels_of,
-    left_out_of,
 )
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
+from course_utils.diagnostics.libraries.datasets import left_out, num_before_filter
 from course_utils.diagnostics.loss_kind import IGNORED, Loss
 
 FEWEST = 16  # rows, below which nothing is said
@@ -66,13 +67,13 @@ def _changed(subject: Subject, data: Any, sheet: Sheet) -> None:
 def _left_out(subject: Subject, data: Any, sheet: Sheet) -> None:
     """Rows that the trainer has dropped because max_length leaves nothing of them to learn."""
     limit = getattr(subject.args, "max_length", None)
-    out = left_out_of(data, "labels")
+    out = left_out(data, "labels", MOST)
     if not limit or not out or not all(isinstance(row, list) for row in out):
         return
     bare = [row for row in out if all(label == IGNORED for label in row)]
     if len(bare) < len(out) or max(map(len, bare)) > limit:
         return
-    whole = data._data.num_rows
+    whole = num_before_filter(data)
     dropped = whole - len(data)
     said = f"{dropped} of {whole} rows are dropped: cut at max_length={limit}, they have no label"
     if dropped < DROPPED * whole:

@@ -12,6 +12,7 @@ from torch import Tensor
 from course_utils.diagnostics.diagnosis.measures.forward import evaluated
 from course_utils.diagnostics.diagnosis.sheet.finding import MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.libraries.trainer import prepared
 from course_utils.diagnostics.one_step import open_model, training_step
 
 FEWEST, SHORTEST = 4, 8  # rows; numbers of a vector
@@ -55,7 +56,7 @@ def _two_vectors(subject: Subject) -> tuple[Tensor, Tensor] | None:
     trainer = subject.trainer
     with training_step(open_model(trainer)), torch.no_grad(), evaluated(subject.model):
         try:
-            batch = trainer._prepare_inputs(subject.batch)
+            batch = prepared(trainer, subject.batch)
             _, outputs = trainer.compute_loss(subject.model, batch, return_outputs=True)
         except Exception:  # a loss of one's own need not give them
             return None

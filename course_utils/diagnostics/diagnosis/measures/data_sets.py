@@ -26,20 +26,6 @@ def column(data: Any, name: str, most: int = MOST) -> list:
     return data.with_format(None).select_columns([name])[::step][name]
 
 
-def left_out_of(data: Any, name: str, most: int = MOST) -> list:
-    """Values of a column in rows that a filter has left out of what is read, at even distances.
-
-    A filtered data set keeps the whole table, and the places of the rows that passed.
-    """
-    places, table = getattr(data, "_indices", None), getattr(data, "_data", None)
-    if places is None or name not in getattr(table, "column_names", ()):
-        return []
-    passed = set(places.column(0).to_pylist())
-    out = [at for at in range(table.num_rows) if at not in passed]
-    values = table.column(name)
-    return [values[at].as_py() for at in out[:: max(1, -(-len(out) // most))]]
-
-
 def labels_of(data: Any) -> list:
     """One label per row: whole or other numbers; none where a row has several."""
     name = next((one for one in LABELS if one in columns_of(data)), "")
