@@ -27,7 +27,7 @@ quiet_libraries()
 # A job that a shell started in the background ignores Ctrl-C, and so would all that tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that every fixture still cleans up
-NodeManager.EXIT_TIMEOUT = 20  # seconds to clean up in, before xdist kills a worker
+NodeManager.EXIT_TIMEOUT = 60  # seconds to clean up in, before xdist kills a worker
 
 collect_ignore = [
     "answers",

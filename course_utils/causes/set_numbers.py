@@ -73,8 +73,9 @@ SET_NUMBERS = (
     Cause(
         "evaluation_writes_weights",
         "the evaluation leaves other weights in the model than it found, and training goes on from "
-        "those: what was put aside for it (for an average of the weights) was no copy",
-        "put clones aside, p.detach().clone(), and copy them back behind the evaluation",
+        "those",
+        "if weights are put aside for it, as for an average of them, put clones aside "
+        "(p.detach().clone()) and copy them back behind it",
         "one weight before and behind an evaluation",
         kinds=("stale_weights",),
         harm=WRONG,

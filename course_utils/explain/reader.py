@@ -85,18 +85,7 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
         log.hear(part)
         heard.hear(part, log.num_entries)
     log.close()
-    found = [_from_its_beginning(log, one) for one in _by_rules(log)]
-    is_compared = beside.changed() or beside.compares(log.num_of_last)
-    if is_compared and log.before_it and all(one.cause.healthy for one in found):
-        found += _of_the_run_before(log)
-    if not log.entries and (skips := scaler_skips(log)):
-        found.append(skips)
-    found += heard.findings(log)
-    found += [*served(beside), *summed(beside), *spoken(beside), *names_apart(beside)]
-    found += [*shown_rows(beside), *turned_round(beside, log)]
-    if not any(one.weight >= LATER for one in found):
-        found += standstill(beside)
-    found = [decided(one, beside, log) for one in found]
+    found = _found(log, heard, beside)
     hints = [decided(one, beside, log) for one in heard.hints()]
     found += [one for one in hints if one.weight > HINT]
     hints = [*hints, *heard.exception(log)] if all(f.cause.healthy for f in found) else []
@@ -116,6 +105,22 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
         mentions=tuple(mentions(beside)),
         entries=tuple(log.entries),
     )
+
+
+def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
+    """What the numbers show, what is said outright, and what stands beside them."""
+    found = [_from_its_beginning(log, one) for one in _by_rules(log)]
+    is_compared = beside.changed() or beside.compares(log.num_of_last)
+    if is_compared and log.before_it and all(one.cause.healthy for one in found):
+        found += _of_the_run_before(log)
+    if not log.entries and (skips := scaler_skips(log)):
+        found.append(skips)
+    found += heard.findings(log)
+    found += [*served(beside), *summed(beside), *spoken(beside), *names_apart(beside)]
+    found += [*shown_rows(beside), *turned_round(beside, log)]
+    if not any(one.weight >= LATER for one in found):
+        found += standstill(beside)
+    return [decided(one, beside, log) for one in found]
 
 
 def _by_rules(log: Log) -> list[Finding]:

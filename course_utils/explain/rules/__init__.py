@@ -1,6 +1,7 @@
 """Each rule looks at a log for one cause: `rule(log)` gives a Finding, or None."""
 
 from course_utils.explain.rules import (
+    collapse,
     drift,
     evaluations,
     gradients,
@@ -12,13 +13,14 @@ from course_utils.explain.rules import (
     preference,
     rates,
     replies,
+    same_scores,
     start,
     still,
     training,
 )
 
 MODULES = (
-    *(nonfinite, evaluations, gradients, groups, policy, replies, drift, preference),
-    *(rates, start, still, training, measured, looks_wrong),
+    *(nonfinite, evaluations, gradients, groups, collapse, policy, replies, drift, same_scores),
+    *(preference, rates, start, still, training, measured, looks_wrong),
 )
 RULES = tuple(rule for module in MODULES for rule in module.RULES)

@@ -9,7 +9,6 @@ from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import listed, said, share, thirds, trend
 
 LN_2 = math.log(2)
-MOVES = 0.01  # of a log-prob
 SLIGHTLY = 0.1  # of its log-prob: what a chosen reply may lose
 OFTEN, LOST = 4.0, -0.05  # epochs over the same pairs; a chosen reward that has fallen
 NOISE = 0.1  # what bfloat16 and dropout make of two equal log-probs, times beta
@@ -30,79 +29,6 @@ def stuck_at_the_start(log: Log) -> Finding | None:
         counted = f"{len(same)} of {len(series)} entries are like this"
         return Finding("policy_is_reference", 7.0, same[-1], (proof, counted))
     return Finding("dpo_start", 3.0, same[0], (proof, "only where the run begins"))
-
-
-def reference_moves(log: Log) -> Finding | None:
-    """Policy and reference have the same log-probs in every entry, and these move."""
-    both = [e for e in log.entries if {"chosen_logp", "reference_logp"} <= e.numbers.keys()]
-    ours = [entry.numbers["chosen_logp"] for entry in both]
-    if len(both) < 3 or ours != [entry.numbers["reference_logp"] for entry in both]:
-        return None
-    norms = finite(log.values("grad_norm"))
-    if max(ours) - min(ours) < MOVES * abs(ours[0]) or (norms and max(norms) == 0):
-        return None
-    entry = both[-1]
-    proof = (
-        f"{entry.where}: {said(entry, 'chosen_logp', 'reference_logp')}; the two are the same to "
-        f"the last digit in all {len(both)} entries",
-        f"both move, from {max(ours):.5g} to {min(ours):.5g}: a frozen reference would not",
-    )
-    return Finding("reference_moves", 7.5, entry, proof)
-
-
-def one_score_without_gradient(log: Log) -> Finding | None:
-    """A loss of ln 2, no gradient and nothing right: both replies of a pair get one score.
-
-    A pair's gradients cancel where its two scores are read at the same tokens, so this is no sign
-    that nothing is trainable.
-    """
-    series, hits = log.series("loss"), log.values("accuracy") or log.values("eval_accuracy")
-    norms = log.values("grad_norm")
-    if log.kind() == "policy" or len(series) < 3 or not hits or any(hits) or any(norms):
-        return None
-    if not norms or max(abs(loss - LN_2) for _, loss in series) > 1e-4:
-        return None
-    entry = series[0][0]
-    proof = (
-        f"{said(entry, 'loss', 'grad_norm')} in all {len(series)} entries: ln 2, as where both "
-        "scores of every pair are equal",
-        f"an accuracy of exactly 0 in {len(hits)} entries: no chosen reply scores above its "
-        "rejected one, and none below",
-    )
-    why = (
-        "both replies of every pair get one and the same score, so their gradients cancel: it is "
-        "read at a token before the replies differ (a pad token that also ends the question's "
-        "turn), or the replies are the same"
-    )
-    return Finding("rows_pooled_wrong", 7.6, entry, proof, why=why)
-
-
-def same_score(log: Log) -> Finding | None:
-    """Margin exactly 0 and loss ln 2 beside a gradient: both replies of a pair are one to it."""
-    margins = _margins(log)
-    same = [entry for entry, margin in margins if margin == 0]
-    losses = finite(e.numbers.get("loss", LN_2) for e in same)
-    if len(same) < 3 or share(same, margins) < 0.9 or max(abs(x - LN_2) for x in losses) > 1e-3:
-        return None
-    if all(entry.numbers.get("chosen_reward") == 0 for entry in same):
-        return None  # policy_is_reference
-    key = "pairs_alike" if "chosen_reward" in log.fields else "rows_pooled_wrong"
-    proof = f"{len(same)} of {len(margins)} entries have a margin of exactly 0, the loss is ln 2"
-    return Finding(key, 6.5, same[0], (proof,))
-
-
-def same_pairs(log: Log) -> Finding | None:
-    """What else makes one score of two replies: the replies are the same."""
-    found = same_score(log)
-    if found is None or found.key == "pairs_alike":
-        return None
-    return Finding("pairs_alike", found.weight - 1, found.at, found.for_it)
-
-
-def _margins(log: Log) -> list[tuple[Entry, float]]:
-    """The margin of each entry, or what it is made of."""
-    rejected = [(e, v) for e, v in log.series("rejected_reward") if "chosen_reward" in e.numbers]
-    return log.series("margin") or [(e, e.numbers["chosen_reward"] - v) for e, v in rejected]
 
 
 def at_chance(log: Log) -> Finding | None:
@@ -261,10 +187,6 @@ def margin_grows(log: Log) -> Finding | None:
 
 RULES = (
     stuck_at_the_start,
-    reference_moves,
-    one_score_without_gradient,
-    same_score,
-    same_pairs,
     at_chance,
     wrong_reference,
     accuracies_of_few_rows,

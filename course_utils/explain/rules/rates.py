@@ -4,7 +4,7 @@ import math
 import re
 from itertools import pairwise
 
-from course_utils.explain.entries import MAX_QUOTE, Entry
+from course_utils.explain.entries import MAX_QUOTE, Entry, Line
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import WARMS_UP, Log, finite
 from course_utils.explain.numbers import listed, said, thirds
@@ -175,29 +175,29 @@ def still_climbs(log: Log) -> Finding | None:
     """The run is over, and its rate has only ever climbed."""
     series = [(e, v) for e, v in log.series("learning_rate") if math.isfinite(v)]
     rates = [rate for _, rate in series]
-    over = log.summary or log.warms_up
-    if over is None or len(rates) < 6 or not all(a < b for a, b in pairwise(rates)):
+    if len(rates) < 6 or not all(a < b for a, b in pairwise(rates)):
         return None
     (first, _), (last, _) = series[0], series[-1]
-    known = f"the run is over: {over.where} sums it up"
-    if log.warms_up is not None:
-        steps = _warmup_of(log.warms_up.text)
-        if steps <= last.numbers.get("step", steps):
-            return None
-        known = f"{over.where} says: {log.warms_up.text.strip()[-MAX_QUOTE:]}"
+    if _warms_up_longer(log.warms_up, last):
+        known = f"{log.warms_up.where} says: {log.warms_up.text.strip()[-MAX_QUOTE:]}"
+        weight = 6.5
+    elif log.summary is not None:
+        known, weight = f"the run is over: {log.summary.where} sums it up", 5.0
+    else:
+        return None
     proof = (
         f"{said(first, 'learning_rate')} at {first.where}, {said(last, 'learning_rate')} at "
         f"{last.where}: it rises in all {len(rates)} entries",
         known,
     )
     why, advice = NEVER_WARM
-    weight = 5.0 if log.warms_up is None else 6.5
     return Finding("schedule_ends_early", weight, last, proof, why=why, advice=advice)
 
 
-def _warmup_of(text: str) -> float:
-    """The steps of warm-up that a line says."""
-    return float(WARMS_UP.search(text)[1])
+def _warms_up_longer(line: Line | None, last: Entry) -> bool:
+    """Whether a line says more steps of warm-up than the last entry has taken."""
+    said_so = WARMS_UP.search(line.text) if line is not None else None
+    return said_so is not None and float(said_so[1]) > last.numbers.get("step", math.inf)
 
 
 RULES = (

@@ -46,16 +46,7 @@ def look_at_displaced(subject: Subject, sheet: Sheet) -> None:
     sheet.became(WORSE, choice)
     rate = float(getattr(subject.args, "learning_rate", 0.0))
     if rate > FAR_TOO_HIGH and subject.steps_by_rate:
-        sheet.find(
-            "rate_too_high",
-            MEASURED + 0.5,
-            choice,
-            said,
-            place=f"learning_rate={rate:g}",
-            why=f"the steps are far too long for DPO: at a rate of {rate:g} both replies of each "
-            "pair lose, and with them what the model could do",
-            advice="a rate of 1e-6 to 5e-6, or up to 1e-4 with an adapter or a very small model",
-        )
+        _thrown_away(rate, (choice, said), sheet)
         return
     sheet.find(
         "margin_by_pushing_down",
@@ -65,6 +56,18 @@ def look_at_displaced(subject: Subject, sheet: Sheet) -> None:
         place="loss_type, without a term for the chosen replies",
         why="the margin grew by pushing down both replies, and the chosen ones are lost with them",
         advice=FIX,
+    )
+
+
+def _thrown_away(rate: float, said: tuple[str, str], sheet: Sheet) -> None:
+    sheet.find(
+        "rate_too_high",
+        MEASURED + 0.5,
+        *said,
+        place=f"learning_rate={rate:g}",
+        why=f"the steps are far too long for DPO: at a rate of {rate:g} both replies of each pair "
+        "lose, and with them what the model could do",
+        advice="a rate of 1e-6 to 5e-6, or up to 1e-4 with an adapter or a very small model",
     )
 
 

@@ -179,8 +179,10 @@ def _judge(
         return
     ratio = float(split.norm() / whole.norm())
     cosine = _cosine(whole, split)
-    said = f"one batch in {count} micro-batches: the gradient is {ratio:.3g} times as long as whole"
-    said = f"{said}, cosine {cosine:.4f}"
+    said = (
+        f"one batch in {count} micro-batches: the gradient is {ratio:.3g} times as long as whole, "
+        f"cosine {cosine:.4f}"
+    )
     if abs(ratio - 1) <= SAME and cosine >= 1 - SAME:
         sheet.clear("split and whole", f"{said} (fine: within {SAME:.0%})")
         return
@@ -189,6 +191,10 @@ def _judge(
         more = "a sum; the steps of this optimizer do not depend on it, clipping comes sooner"
         sheet.show("split and whole", f"{said}: {more}")
         return
+    _not_the_same(count, said, smoothing, sheet, is_sum=is_sum)
+
+
+def _not_the_same(count: int, said: str, smoothing: float, sheet: Sheet, *, is_sum: bool) -> None:
     smoothed = f" (label_smoothing_factor={smoothing:g} makes it this loss)" if smoothing else ""
     sheet.find(
         "split_changes_loss",

@@ -124,21 +124,27 @@ class Answers:
             write = sheet.clear if gap > ERRORS * error else sheet.show
             write("rewards by answers", said)
             return
-        more: tuple[str, ...] = ()
+        shown = (
+            said,
+            f"in {by_first} of {len(away)} replies to other rows the first row's decides",
+        )
+        self._is_of_another_row(shown if is_first else (said,), names, sheet, is_first=is_first)
+
+    def _is_of_another_row(
+        self, said: tuple[str, ...], names: str, sheet: Sheet, *, is_first: bool
+    ) -> None:
         why = f"the reward does not follow the column {self.column!r} of its own row"
         advice = f"let {names} compare each reply with its own {self.column}: "
         advice += f"zip(completions, {self.column})"
         if is_first:
-            more = (f"in {by_first} of {len(away)} replies to other rows the first row's decides",)
             why = (
                 f"the reward compares every reply of a batch with {self.column}[0], the answer of "
                 "the first row"
             )
         sheet.find(
             "reward_of_other_row",
-            COUNTED if more else MEASURED,
-            said,
-            *more,
+            COUNTED if is_first else MEASURED,
+            *said,
             place=names,
             why=why,
             advice=advice,
