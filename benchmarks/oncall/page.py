@@ -145,8 +145,7 @@ def _outsider() -> list[str]:
     return [
         "`benchmarks/oncall/outsider` is such a program by somebody who had 120 tickets and none "
         "of the course's code, and wanted to win. Each ticket is solved beside all others of its "
-        "set (`python -m benchmarks.oncall.outsider_score`). The goal is 10 %: a bench of 24 "
-        "tickets is closed to it, and one of 120 is not.",
+        "set (`python -m benchmarks.oncall.outsider_score`). The goal is a share of 10 % at most.",
         "",
         *table(
             ("others seen", "level", "tickets", "fixed", "solved", "share"),
