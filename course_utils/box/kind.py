@@ -107,7 +107,10 @@ def python(module: str, *arguments: str) -> list[str]:
 
 
 def environment(*path: Path, home: str = SCRATCH) -> dict[str, str]:
-    """The environment of a box: module paths, one thread, no downloads, a scratch home."""
+    """The environment of a box: module paths, one thread, no GPU or downloads, a scratch home.
+
+    CUDA would reserve more addresses than the box has, and say so in a run's own log.
+    """
     return {
         "PATH": "/usr/bin:/bin",
         "HOME": home,
@@ -116,6 +119,7 @@ def environment(*path: Path, home: str = SCRATCH) -> dict[str, str]:
         "PYTHONPATH": os.pathsep.join(map(str, path)),
         "PYTHONDONTWRITEBYTECODE": "1",
         "HF_HUB_OFFLINE": "1",
+        "CUDA_VISIBLE_DEVICES": "",
         **THREADS,
         **SILENCE,
     }

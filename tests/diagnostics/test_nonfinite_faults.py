@@ -4,6 +4,8 @@ import pytest
 import torch
 from faults import healthy, losses, models, modules, trainers
 from faults.planted import take_step
+from torch.utils._python_dispatch import _disable_current_modes
+from trl.kernels import chunked_logprob
 from whole import cases
 
 from course_utils.diagnostics import trace_step, watch
@@ -126,3 +128,23 @@ def test_no_alarm_in_a_healthy_trainer(build):
         trainer.train()
     assert not watched.report.found, watched.report.text()
     assert watched.num_steps == trainer.args.max_steps
+
+
+def hidden(function):
+    """As a kernel of Triton: no mode of PyTorch sees what it does."""
+
+    def unseen(*args, **settings):
+        with _disable_current_modes():
+            return function(*args, **settings)
+
+    return unseen
+
+
+def test_the_trail_goes_through_the_kernels_that_trl_takes_on_a_gpu(monkeypatch):
+    for name in ("_forward_tile", "_backward_tile"):
+        monkeypatch.setattr(chunked_logprob, name, hidden(getattr(chunked_logprob, name)))
+    (fault,) = (one for one in trainers.FAULTS if one.name == "dpo_on_gemma_in_half")
+    trainer = fault.build()
+    report = trace_step(trainer, next(iter(trainer.get_train_dataloader())))
+    assert_named(report, fault, operation=fault.operation, line=fault.line)
+    assert "does not show" in report.note

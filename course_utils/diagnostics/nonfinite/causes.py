@@ -42,6 +42,13 @@ def _written(case: Case) -> Cause | None:
             f"memory that torch.empty gave{case.place} was read before anything was written to it",
             "allocate it with torch.zeros, or write all of it",
         )
+    if event.operation == "kernel":
+        return Cause(
+            "kernel not visible",
+            f"{event.sentence}: the memory was made{case.place}",
+            "take the same step without that kernel: on a CPU, or with "
+            "attn_implementation='eager' and use_liger_kernel=False",
+        )
     if "(inf in " in event.sentence:
         return Cause(
             "constant beyond the format",

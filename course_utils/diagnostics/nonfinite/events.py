@@ -51,6 +51,12 @@ class Event:
     def is_operation(self) -> bool:
         return not self.phase.startswith("already")
 
+    @property
+    def is_meant(self) -> bool:
+        """Whether the code wrote it as a constant, or it is -inf older than the step."""
+        from_before = not self.is_operation and self.phase != "already in the weights"
+        return self.is_written or (from_before and self.out.num_inf == 0)
+
 
 @dataclass(frozen=True)
 class Source:
@@ -80,7 +86,7 @@ def find_blame(event: Event) -> Blame:
         return Blame(origin=_first_inf(event))
     nan_made = _first_nan(event)
     infs = [_first_inf(source.event) for source in nan_made.sources if source.has_inf]
-    overflows = [inf for inf in infs if not _is_meant(inf)]
+    overflows = [inf for inf in infs if not inf.is_meant]
     mask_hid_all = nan_made.operation in ROW_WISE and nan_made.only_neg_inf
     if mask_hid_all or not overflows:
         return Blame(origin=nan_made)
@@ -102,8 +108,3 @@ def _first_inf(event: Event) -> Event:
 def _earliest(events: list[Event]) -> Event:
     return min(events, key=lambda event: event.index)
 
-
-def _is_meant(event: Event) -> bool:
-    """Whether the code wrote it as a constant, or it is -inf in a tensor older than the step."""
-    from_before = not event.is_operation and event.phase != "already in the weights"
-    return event.is_written or (from_before and event.out.num_inf == 0)

@@ -141,7 +141,7 @@ def replay(
                 reached=found.reached,
                 micro_batch=number,
                 num_micro_batches=len(passes),
-                note=_unread(tracer),
+                note=tracer.note,
             )
             return _with_rows(report, target, one, parameters, divide_by)
     return None
@@ -161,12 +161,6 @@ def _with_rows(
     if not rows:
         rows = try_rows(report.batch, lambda b: is_bad(target, one, parameters, b, scale))
     return replace(report, rows=rows)
-
-
-def _unread(tracer: Tracer) -> str:
-    if not tracer.unread:
-        return ""
-    return f"{len(tracer.unread)} operations could not be traced, the first {tracer.unread[0]}."
 
 
 def _is_same(loss: Tensor, recorded: Tensor, target: Target) -> bool:

@@ -112,13 +112,15 @@ def trace_step(
             if explained is None:
                 raise
             return explained
-    return _report(judgement, around)
+    return _report(judgement, around, tracer.note)
 
 
-def _report(judgement: Judgement, around: Case) -> NonFiniteReport:
+def _report(judgement: Judgement, around: Case, unseen: str) -> NonFiniteReport:
     if judgement.blame is not None:
         rows = rows_of(judgement.blame.origin, around.batch)
-        return make_report(judgement.blame, around=around, reached=judgement.reached, rows=rows)
+        return make_report(
+            judgement.blame, around=around, reached=judgement.reached, rows=rows, note=unseen
+        )
     if judgement.missing is None:
         return NonFiniteReport(found=False, note="Loss, gradients and weights are finite.")
     what = "The output is" if judgement.missing == NO_LOSS else "The loss is"

@@ -2,6 +2,8 @@
 
 A TorchDispatchMode: autograd runs its own operations through it too. It only looks; what it
 returns is what the operation returned. Each look waits for the device: trace a step, not a run.
+A kernel that is no ATen operation, as Triton's, is not seen: what it wrote is joined to the last
+event before it.
 """
 
 import math
@@ -38,6 +40,7 @@ from course_utils.diagnostics.nonfinite.values import (
 )
 
 LITERAL = {"lift_fresh", "lift_fresh_copy"}  # torch.tensor(...): the code wrote the values
+UNSEEN = "a kernel that PyTorch does not show"
 
 
 @dataclass(frozen=True)
@@ -68,9 +71,11 @@ class Tracer(TorchDispatchMode):
         self.inputs = inputs  # storage address -> name of a tensor of the batch
         self.unread: list[str] = []  # operations the tracer itself failed to read
         self._num_operations = 0
+        self._num_joined = 0
         self._in_optimizer = False
         # A weak reference keeps a storage's address from being used again, not its memory.
         self._events: dict[int, tuple[StorageWeakRef, Event]] = {}
+        self._made: dict[int, tuple[StorageWeakRef, Site]] = {}  # in this step, by which operation
         self._forward: dict[int, tuple[str, Site]] = {}  # autograd sequence number -> operation
 
     def __enter__(self) -> "Tracer":
@@ -118,6 +123,7 @@ class Tracer(TorchDispatchMode):
     ) -> None:
         for position, (call, (arguments, inputs)) in enumerate(zip(calls, before, strict=True)):
             for output in signature.outputs(result, call, position):
+                self._remember(output, site)
                 self._record(signature, arguments, inputs, output, site)
 
     def _find_site(self, signature: Signature) -> Site:
@@ -163,13 +169,59 @@ class Tracer(TorchDispatchMode):
     def event_of(self, tensor: Tensor, values: Values) -> Event:
         """The event that made `tensor` (which is not finite) what it is."""
         address = address_of(tensor)
-        if address not in self._events:
-            kind, name = self.modules.named_tensors().get(address, ("memory", ""))
-            if address in self.inputs:
-                kind, name = "the input", self.inputs[address]
-            event = self._event(tensor, values, Site(f"already in {kind}", name, "", Places()))
+        _, event = self._events.get(address, (None, None))
+        if event is None or (values.has_nan and not event.out.has_nan):
+            event = self._unrecorded(tensor, values)
             self._keep(tensor, event)
-        return self._events[address][1]
+        return event
+
+    def _unrecorded(self, tensor: Tensor, values: Values) -> Event:
+        """The event of a tensor that no operation was seen to make what it is."""
+        address = address_of(tensor)
+        if address in self._made:
+            return self._after_unseen_kernel(tensor, values, self._made[address][1])
+        kind, name = self.modules.named_tensors().get(address, ("memory", ""))
+        if address in self.inputs:
+            kind, name = "the input", self.inputs[address]
+        return self._event(tensor, values, Site(f"already in {kind}", name, "", Places()))
+
+    def _after_unseen_kernel(self, tensor: Tensor, values: Values, site: Site) -> Event:
+        """An event at the operation that made the memory; its source is the last event before it.
+
+        NaN is joined to NaN where there is one, else to an inf that nobody wrote on purpose.
+        """
+        seen = [event for _, event in self._events.values() if not event.is_meant]
+        alike = [event for event in seen if values.has_nan and event.out.has_nan]
+        last = max(alike or seen, key=lambda event: event.index, default=None)
+        self._num_joined += last is not None
+        return self._event(
+            tensor,
+            values,
+            site,
+            operation="kernel",
+            is_fresh=last is None,
+            sentence=f"{UNSEEN} wrote it, as Triton's do, or nobody did",
+            sources=() if last is None else (Source(last, last.out.has_nan, last.out.has_inf),),
+            **position_of(~plain(tensor).isfinite()),
+        )
+
+    @property
+    def note(self) -> str:
+        """What was not seen, in a sentence; "" when everything was."""
+        sentences = []
+        if self._num_joined:
+            sentences.append(
+                f"{UNSEEN[0].upper()}{UNSEEN[1:]} wrote a tensor on the way, as Triton's do: the "
+                "trail goes on at the last operation before it."
+            )
+        if self.unread:
+            count = len(self.unread)
+            sentences.append(f"{count} operations could not be traced, the first {self.unread[0]}.")
+        return " ".join(sentences)
+
+    def _remember(self, output: Tensor, site: Site) -> None:
+        if is_readable(output) and (address := address_of(output)) not in self._made:
+            self._made[address] = (StorageWeakRef(storage_of(output)), site)
 
     def _keep(self, tensor: Tensor, event: Event) -> None:
         self._events[address_of(tensor)] = (StorageWeakRef(storage_of(tensor)), event)
@@ -209,6 +261,8 @@ class Tracer(TorchDispatchMode):
         elif not signature.written and address in {address_of(i.tensor) for i in inputs}:
             return  # a view: the event of its storage stands
         if signature.name.startswith(("empty", "new_empty")):
+            if output.device.type != "cpu":
+                return  # a kernel may fill it that is not seen
             places = self._places_now(site)
             site = replace(site, phase="already in unwritten memory", places=places)
             self._keep(output, self._event(output, values, site))

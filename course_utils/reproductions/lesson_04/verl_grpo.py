@@ -66,9 +66,8 @@ class VerlGrpo:
 
     def __init__(self, **changes: object) -> None:
         self.settings = s = Settings(**changes)
-        device = zoo.pick_device(s.device)
         torch.manual_seed(s.seed)
-        self.generator = torch.Generator(device).manual_seed(s.seed)
+        self.generator = torch.Generator().manual_seed(s.seed)
         self.tokenizer = zoo.load_tokenizer(s.model)
         self.actor = zoo.load_policy(s.model, device=s.device).train()
         self.reference = zoo.load_policy(s.model, device=s.device).eval()
@@ -110,7 +109,7 @@ class VerlGrpo:
             model: `self.reference` says where the policy began; None means the policy.
         """
         sums = zoo.arithmetic.prompts(32, 0, level="hard", split="test")
-        generator = torch.Generator(self.actor.device).manual_seed(0)
+        generator = torch.Generator().manual_seed(0)
         return self._answer(model or self.actor, sums, generator).scores.mean().item()
 
     def _answer(self, model, sums, generator: torch.Generator) -> Batch:

@@ -38,14 +38,15 @@ class Batch:
 def sample(logits_BV: Tensor, generator: torch.Generator) -> Tensor:
     """One token for each row, with exponential noise, as inference engines do it. Never raises.
 
+    The noise is drawn on the generator's device, the CPU, so that a GPU sees the same.
     Source: vLLM, `probs.div_(q).argmax(dim=-1)`.
 
     >>> sample(torch.full((2, 5), torch.nan), torch.Generator()).tolist()
     [0, 0]
     """
     probs = torch.softmax(logits_BV.float(), dim=-1)
-    noise = torch.empty_like(probs).exponential_(generator=generator)
-    return (probs / noise).argmax(dim=-1)
+    noise = torch.empty(probs.shape).exponential_(generator=generator)
+    return (probs / noise.to(probs.device)).argmax(dim=-1)
 
 
 @torch.no_grad()

@@ -198,6 +198,33 @@ def nan_gradient_under_a_scaler() -> Step:
     return Step(planted.model, planted.loss_of, None, planted.optimizer, scaler=scaler)
 
 
+class Unseen(torch.autograd.Function):
+    """A kernel that is no operation of PyTorch, as Triton's: here numpy writes the memory."""
+
+    @staticmethod
+    def forward(ctx, x, factor):
+        out = x.new_zeros(x.shape)
+        out.numpy()[:] = x.detach().numpy() * factor
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, None
+
+
+def overflow_before_an_unseen_kernel() -> Step:
+    return on_values(lambda x: Unseen.apply(x.exp(), 1.0).sum(), [1.0, 100.0])
+
+
+def nan_behind_an_unseen_kernel() -> Step:
+    """The kernel makes nan of the inf that it reads."""
+    return on_values(lambda x: Unseen.apply(x.exp(), INF - INF).sum(), [1.0, 100.0])
+
+
+def nan_of_an_unseen_kernel() -> Step:
+    return on_values(lambda x: Unseen.apply(x, INF - INF).sum(), [1.0, 2.0])
+
+
 GRADIENT = "the gradient of planted_weight"
 EXP = {"operation": "exp", "line": "ratio = gap.exp()", "became_nan": "mul", "reached": GRADIENT}
 FAULTS = [
@@ -215,6 +242,9 @@ FAULTS = [
     Fault(mask_of_the_batch_times_zero, "mul", line="(model.planted_weight * mask).sum()"),
     Fault(memory_never_written, "", "already in unwritten memory", line="x.new_empty(3)"),
     Fault(overflow_copied_into_new_memory, "exp", line="scores.copy_(x.exp())"),
+    Fault(overflow_before_an_unseen_kernel, "exp", line="x.exp()"),
+    Fault(nan_behind_an_unseen_kernel, "exp", line="x.exp()", became_nan="kernel"),
+    Fault(nan_of_an_unseen_kernel, "kernel", line="out = x.new_zeros(x.shape)"),
     Fault(literal_inf_times_zero, "mul", line="(x * worst).sum()"),
     Fault(entropy_with_log_of_zero, "log", line="logp = p.log()", became_nan="mul"),
     Fault(entropy_of_forbidden_tokens, "mul", line="allowed.softmax(-1) * allowed"),
