@@ -107,4 +107,3 @@ def _first_inf(event: Event) -> Event:
 
 def _earliest(events: list[Event]) -> Event:
     return min(events, key=lambda event: event.index)
-

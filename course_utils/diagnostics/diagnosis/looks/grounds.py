@@ -20,7 +20,6 @@ from course_utils.diagnostics.diagnosis.sheet.subject import (
     Subject,
 )
 from course_utils.diagnostics.loss_kind import Loss
-from course_utils.diagnostics.nonfinite.batches import keep
 
 FAR = 10  # times the training loss
 SLACK = 0.1  # nats
@@ -83,7 +82,7 @@ def _keeps_its_last_weights(subject: Subject) -> bool:
     if subject.kind != LOOP or len(losses) < 6 or not has_labels(subject.batch):
         return True
     with evaluated(subject.model):
-        now = getattr(subject.model(**keep(dict(subject.batch))), "loss", None)
+        now = getattr(subject.model(**subject.batch_at_model()), "loss", None)
     last = fmean(losses[-len(losses) // 3 :])
     return not (isinstance(now, Tensor) and float(now) > max(FAR / 3 * last, last + SLACK))
 

@@ -31,7 +31,7 @@ def compare_own_loss(own: Tensor | None, drawn: Tensor, subject: Subject, sheet:
     gradient = _vector(own, subject)
     with put_back(subject):
         torch.set_rng_state(drawn)
-        plain = getattr(subject.model(**keep(dict(subject.batch))), "loss", None)
+        plain = getattr(subject.model(**subject.batch_at_model()), "loss", None)
         wanted = _vector(plain, subject) if isinstance(plain, Tensor) else None
     if gradient is None or wanted is None:
         return

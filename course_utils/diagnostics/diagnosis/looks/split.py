@@ -53,7 +53,7 @@ def _against_the_model(subject: Subject, sheet: Sheet) -> None:
         return _vector(model)
 
     loop = by(subject.loss_of(keep(batch)))
-    tokens = by(model(**keep(batch)).loss)
+    tokens = by(model(**subject.batch_at_model()).loss)
     cosine, ratio = _cosine(loop, tokens), float(loop.norm() / tokens.norm())
     said = (
         f"gradient of this loss and of the mean over all tokens of the batch: cosine {cosine:.3f}"
@@ -104,7 +104,7 @@ def _micro_batches(
     """The micro-batches whose averaged means give this gradient, and the cosine."""
     count = num_rows(subject.batch)
     for size in (size for size in range(1, count) if count % size == 0):
-        parts = _parts_of(subject.batch, count // size)
+        parts = _parts_of(subject.batch_at_model(), count // size)
         near = _cosine(loop, by(sum(subject.model(**part).loss for part in parts) / len(parts)))
         if 1 - near < gap / 20:
             return size, near

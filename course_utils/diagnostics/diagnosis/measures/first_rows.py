@@ -5,7 +5,6 @@ from statistics import fmean
 
 from course_utils.diagnostics.diagnosis.measures.forward import evaluated
 from course_utils.diagnostics.diagnosis.sheet.subject import TRAINING, Subject
-from course_utils.diagnostics.nonfinite.batches import keep
 
 SUMMARY = "train_runtime"
 
@@ -25,7 +24,7 @@ def keeps_first_rows(subject: Subject) -> bool | None:
     if subject.kind != TRAINING or len(losses) < 6 or subject.batch is None:
         return None
     with evaluated(subject.model):
-        loss = getattr(subject.model(**keep(subject.batch)), "loss", None)
+        loss = getattr(subject.model(**subject.batch_at_model()), "loss", None)
     if loss is None:
         return None
     third = len(losses) // 3

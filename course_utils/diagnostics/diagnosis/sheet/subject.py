@@ -14,6 +14,7 @@ from course_utils.diagnostics.batch_view.rows import first_rows, unchanged
 from course_utils.diagnostics.libraries.pairs import as_rows
 from course_utils.diagnostics.libraries.trainer import of_columns
 from course_utils.diagnostics.loss_kind import Loss, loss_of_batch
+from course_utils.diagnostics.nonfinite.batches import keep, rebuild
 from course_utils.diagnostics.nonfinite.targets import Target, open_target
 from course_utils.errors import BadRequest
 from course_utils.explain.fields import canonical
@@ -163,6 +164,13 @@ class Subject:
             return type(collator).__name__ if collator is not None else "what makes the batch"
         code = collator.__code__
         return f"{collator.__name__} ({Path(code.co_filename).name}:{code.co_firstlineno})"
+
+    def batch_at_model(self) -> Any:
+        """A copy of the batch where the model is: a collator leaves it on the CPU."""
+        device = next(self.model.parameters()).device
+        return rebuild(
+            keep(self.batch), lambda one: one.to(device) if isinstance(one, Tensor) else one
+        )
 
     def trainable(self) -> dict[str, Tensor]:
         return {name: p for name, p in self.model.named_parameters() if p.requires_grad}
