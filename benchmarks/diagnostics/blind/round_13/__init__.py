@@ -1,0 +1,1 @@
+"""Round 13: logs alone, by another author."""
