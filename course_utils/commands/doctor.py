@@ -233,4 +233,6 @@ def _tf32_state(device: str) -> str:
         rounds = (values @ torch.eye(16, device=device))[0, 0].item() == 1
     finally:
         torch.backends.cuda.matmul.fp32_precision = before
-    return f"{'yes' if rounds else 'no'}, and the flag is {before}"
+    if not rounds:
+        return "no"
+    return "yes, and on" if before == "tf32" else "yes, off unless asked for"
