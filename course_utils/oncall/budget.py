@@ -134,7 +134,7 @@ def _opened(folder: Path, thing: str) -> list[str]:
 def _trained(folder: Path, ticket: folders.Ticket) -> str:
     """The log of the files as they are now, trained with the seed of their config.yaml."""
     handed = folders.handed_out(ticket)[1]
-    files = closed_files(folder, handed) | folders.text_files(folder, list(handed))
+    files = closed_files(folder, handed) | folders.run_files(folder, handed)
     if gone := set(handed) - set(files):
         _refuse(f"{', '.join(sorted(gone))} is gone", f"take it from {CLOSED}")
     template = templates.load(folders.case_of(ticket).template)

@@ -69,9 +69,9 @@ def entry_of(folder: Path, outcome: checks.Outcome) -> Entry:
             fix=f"see what `course oncall check {folder}` says",
         )
     handed = folders.handed_out(ticket)[1]
-    now = folders.text_files(folder, [*handed, report.NAME])
-    said = now.pop(report.NAME, "")
-    files = {name: text for name, text in now.items() if text != handed[name]}
+    said = folders.text_files(folder, [report.NAME]).get(report.NAME, "")
+    now = folders.run_files(folder, handed)
+    files = {name: text for name, text in now.items() if text != handed.get(name)}
     measured = list(outcome.measured)
     return Entry(
         ticket.seed, ticket.level, ticket.mark, files, said, measured, version=ticket.version

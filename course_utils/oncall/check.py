@@ -68,7 +68,7 @@ def check(
 ) -> Outcome:
     """Judge a folder as a fixed ticket; for the arguments see `judged`."""
     handed = folders.handed_out(ticket)[1]
-    fixed = budget.closed_files(folder, handed) | folders.text_files(folder, list(handed))
+    fixed = budget.closed_files(folder, handed) | folders.run_files(folder, handed)
     text = folders.text_files(folder, [report.NAME]).get(report.NAME)
     return judged(ticket, fixed, text, judge, say=say)
 
@@ -104,12 +104,12 @@ def reported_on(
         text: of report.yaml, where there is one.
         is_fixed: whether the files train to a healthy run; asked only where it matters.
     """
-    case, handed = folders.case_of(ticket), folders.handed_out(ticket)[1]
+    case, (healthy, handed) = folders.case_of(ticket), folders.handed_out(ticket)
     if mended == handed:
         return report.Judged(len(case.faults), problem=NOT_YET)
     planted = folders.drawn(ticket).places
     judged = report.judge(case, planted, text)
-    elsewhere = planting.fixed_elsewhere(planted, handed, mended)
+    elsewhere = planting.fixed_elsewhere(planted, healthy, handed, mended)
     again = report.judge(case, elsewhere, text)
     return again if again.places > judged.places and is_fixed() else judged
 
@@ -140,7 +140,7 @@ def verdicts_on(
         return [Verdict((UNCHANGED,), {})]
 
     def verdict(files: Files, seed: int) -> Verdict:
-        return judge().verdict(case, files, seed=seed, data_seed=folders.data_seed(ticket))
+        return judge().verdict(case, files, seed=seed, healthy=healthy, handed=handed)
 
     verdicts: list[Verdict] = []
     for seed in islice(seeds_of(ticket), MOST_SEEDS):

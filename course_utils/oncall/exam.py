@@ -84,7 +84,7 @@ def handed_out(folder: Path) -> Files:
 
 def files_of(folder: Path) -> Files:
     """The same files in their current state."""
-    return folders.text_files(folder, list(handed_out(folder)))
+    return folders.run_files(folder, handed_out(folder))
 
 
 def run(folder: Path, edits: Edits = ()) -> Trained:

@@ -218,6 +218,12 @@ def read(folder: Path) -> Ticket:
     raise BadRequest(saw, why=f"a ticket is told by its file {KEPT}", fix=fix)
 
 
+def run_files(folder: Path, handed: Files) -> Files:
+    """The files of a ticket's run as they are now, with modules that were added beside them."""
+    added = sorted(path.name for path in folder.glob("*.py") if path.name not in handed)
+    return text_files(folder, [*handed, *added])
+
+
 def text_files(folder: Path, names: list[str]) -> Files:
     """The named files that exist, as text; no links, and nothing huge."""
     found = {}

@@ -4,6 +4,7 @@ Every problem is a sentence that says what was seen, and names no fault.
 """
 
 import json
+import re
 import reprlib
 from collections import Counter
 
@@ -15,7 +16,8 @@ from course_utils.oncall.rows import as_rows
 from course_utils.oncall.spread import Spread, bound, in_words, may_be_healthy
 from course_utils.oncall.training import Trained
 
-MORE_CHARS = 4000  # that a fixed file may be longer
+MORE_CHARS = 4000  # that a fixed file may be longer, and that added ones may have
+MODULE = re.compile(r"[A-Za-z_]\w{0,40}\.py")
 KEPT_ROWS = 0.9
 MORE_STEPS, MORE_TOKENS = 0.1, 1.8
 
@@ -25,6 +27,7 @@ def refused(template: Template, healthy: Files, handed: Files, mended: Files) ->
     problems = [f"{name} is gone" for name in handed if name not in mended]
     if problems:
         return problems
+    problems += _added_refused({k: text for k, text in mended.items() if k not in handed})
     for name, text in handed.items():
         if name.endswith(".jsonl"):
             problems += _rows_refused(name, healthy[name], text, mended[name])
@@ -42,6 +45,13 @@ def refused(template: Template, healthy: Files, handed: Files, mended: Files) ->
         if values not in (_values(was_healthy, key), _values(was_handed, key)):
             said = reprlib.repr(values[-1] if values else None)
             problems.append(f"{key} is {said} in config.yaml: that changes how large the run is")
+    return problems
+
+
+def _added_refused(added: Files) -> list[str]:
+    problems = [f"{k[:60]!r} is no module of this run" for k in added if not MODULE.fullmatch(k)]
+    if sum(map(len, added.values())) > MORE_CHARS:
+        problems.append(f"the files that were added have more than {MORE_CHARS} characters")
     return problems
 
 

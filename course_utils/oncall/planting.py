@@ -4,7 +4,7 @@ import ast
 import keyword
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -72,23 +72,38 @@ def places(
 
 
 def fixed_elsewhere(
-    planted: tuple[tuple[Place, ...], ...], handed: Files, fixed: Files
+    planted: tuple[tuple[Place, ...], ...], healthy: Files, handed: Files, fixed: Files
 ) -> tuple[tuple[Place, ...], ...]:
-    """The places of each fault, with those of changes elsewhere where its own were left alone."""
+    """The places of each fault, with those of changes elsewhere where it was not simply undone."""
     changes = [
-        place for file in handed for place in _changes(file, fixed.get(file, ""), handed[file])
+        place
+        for file in {**handed, **fixed}
+        for place in _changes(file, fixed.get(file, ""), handed.get(file, ""))
     ]
-    every = [place for own in planted for place in own]
-    other = [one for one in changes if not any(_overlap(one, place) for place in every)]
     return tuple(
-        own if any(_overlap(one, place) for one in changes for place in own) else (*own, *other)
-        for own in planted
+        own if _is_undone(own, healthy, handed, fixed) else (*own, *changes) for own in planted
     )
 
 
-def _overlap(one: Place, other: Place) -> bool:
-    shared = one.lines & other.lines if other.lines else one.names & other.names
-    return one.file == other.file and bool(shared)
+def _is_undone(own: tuple[Place, ...], healthy: Files, handed: Files, fixed: Files) -> bool:
+    """Whether the lines of a fault are those of the healthy files again."""
+    for place in own:
+        was, now, is_now = (of.get(place.file, "") for of in (handed, healthy, fixed))
+        if not place.lines and was != now and is_now != now:  # data
+            return False
+        for lines, old, new in _blocks(now, was):
+            if place.lines & lines and (new not in is_now or (not new and old in is_now)):
+                return False
+    return True
+
+
+def _blocks(healthy: str, handed: str) -> Iterator[tuple[set[int], str, str]]:
+    """Runs of lines that differ: their numbers in `handed`, and both texts."""
+    new, old = healthy.splitlines(), handed.splitlines()
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, new, old, autojunk=False).get_opcodes():
+        if tag != "equal":
+            lines = set(range(j1 + 1, max(j2, j1 + 1) + 1))
+            yield lines, "\n".join(old[j1:j2]), "\n".join(new[i1:i2])
 
 
 def _of_plant(without: Files, whole: Files) -> list[Place]:
@@ -127,6 +142,7 @@ def _changes(file: str, before: str, after: str) -> list[Place]:
         words = {w for w in _words([*old[i1:i2], *new[j1:j2]]) if everywhere[w] <= MOST_LINES}
         if file.endswith(".py"):
             words |= _around(after, set(range(first, end)))
+            words |= _around(before, set(range(i1 + 1, i2 + 1)))
         lines = frozenset(range(first - NEAR, end + NEAR))
         found.append(Place(file, lines, frozenset(word.lower() for word in words)))
     return found
@@ -138,10 +154,17 @@ def _words(lines: list[str]) -> set[str]:
 
 
 def _around(source: str, lines: set[int]) -> set[str]:
-    """The functions and classes that contain these lines."""
+    """The functions and classes that contain these lines, decorators included."""
     kinds = (ast.FunctionDef, ast.ClassDef)
-    found = [node for node in ast.walk(ast.parse(source)) if isinstance(node, kinds)]
-    return {n.name for n in found if lines & set(range(n.lineno, n.end_lineno + 1))}
+    try:
+        found = [node for node in ast.walk(ast.parse(source)) if isinstance(node, kinds)]
+    except (SyntaxError, ValueError, RecursionError):  # of a file that was handed in
+        return set()
+    return {n.name for n in found if lines & set(range(_first_line(n), n.end_lineno + 1))}
+
+
+def _first_line(node: ast.FunctionDef | ast.ClassDef) -> int:
+    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
 
 
 def is_at(place: Place, file: str, where: str) -> bool:

@@ -29,11 +29,16 @@ class Judge:
     trainers: Trainers
     _seen: dict[str, Verdict] = field(default_factory=dict)
 
-    def verdict(self, case: Case, files: Files, *, seed: int, data_seed: int) -> Verdict:
-        """The verdict on a folder that was drawn with `data_seed` and trained with `seed`."""
+    def verdict(
+        self, case: Case, files: Files, *, seed: int, healthy: Files, handed: Files
+    ) -> Verdict:
+        """The verdict on `files`, trained with `seed`.
+
+        Args:
+            healthy: the files without the fault, as this ticket writes them.
+            handed: those that were handed out.
+        """
         template = templates.load(case.template)
-        healthy = templates.healthy_files(template, data_seed)
-        handed = planting.broken(case, healthy)
         if problems := refused(template, healthy, handed, files):
             return Verdict(tuple(problems), {})
         key = _key(case, files, seed)
@@ -98,10 +103,12 @@ def proved(case: Case, judge: Judge, seeds: tuple[int, ...] = SEEDS) -> Iterator
     template = templates.load(case.template)
     for seed in seeds:
         healthy = templates.healthy_files(template, seed)
-        whole = None
+        broken, whole = planting.broken(case, healthy), None
         for name, files in variants(case, healthy):
             # Where nothing is raised, there is nothing to catch: it is the broken run again.
             verdict = whole if name == attacks.CATCH and not whole.ended_early else None
-            verdict = verdict or judge.verdict(case, files, seed=seed, data_seed=seed)
+            verdict = verdict or judge.verdict(
+                case, files, seed=seed, healthy=healthy, handed=broken
+            )
             whole = whole or verdict  # the broken run is the first
             yield VariantResult(name, seed, verdict)

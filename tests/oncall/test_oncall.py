@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner
+from whole import cases as some
 
 from benchmarks.oncall.words import guessed
 from course_utils import incidents
@@ -45,7 +46,7 @@ from course_utils.oncall.check import seeds_of, told
 from course_utils.oncall.declare import DoesNotFit, Edit, Verdict
 from course_utils.oncall.diary import NAME as DIARY
 from course_utils.oncall.diary import Diary, hints
-from course_utils.oncall.judging import judged, refused
+from course_utils.oncall.judging import MORE_CHARS, judged, refused
 from course_utils.oncall.proving import Judge, fingerprint, variants
 from course_utils.oncall.rows import as_lines, as_rows
 from course_utils.oncall.training import Trained, Trainers
@@ -165,7 +166,8 @@ def test_a_template_declares_sizes_that_it_has(name):
 
 def test_the_broken_run_fails(judge):  # that the fix passes is asked of a folder below
     case, healthy = cases.load(QUICK), healthy_of(QUICK)
-    assert not judge.verdict(case, planting.broken(case, healthy), seed=1, data_seed=0).is_healthy
+    broken = planting.broken(case, healthy)
+    assert not judge.verdict(case, broken, seed=1, healthy=healthy, handed=broken).is_healthy
 
 
 def test_what_can_be_drawn_was_proved_as_it_is():
@@ -201,7 +203,8 @@ ATTACKS = {
 def test_a_train_py_that_trains_nothing_fails(name, judge):
     case, healthy = cases.load(QUICK), healthy_of(QUICK)
     files = healthy | {"train.py": ATTACKS[name]}
-    assert not judge.verdict(case, files, seed=1, data_seed=0).is_healthy
+    broken = planting.broken(case, healthy)
+    assert not judge.verdict(case, files, seed=1, healthy=healthy, handed=broken).is_healthy
 
 
 def test_a_train_py_that_never_ends_is_ended(judge):
@@ -424,7 +427,7 @@ class Draws:
             of: dict(zip(seeds_of(ticket), values, strict=False)) for of, values in shares.items()
         }
 
-    def verdict(self, case, files, *, seed, data_seed):
+    def verdict(self, case, files, *, seed, healthy, handed):
         share = self.shares["healthy" if files == self.healthy else "fixed"][seed]
         of = templates.load(case.template).metrics
         problems = () if share > 0.5 else ("too few are right",)
@@ -435,6 +438,47 @@ class Draws:
 def quick_ticket():
     ticket = folder.ticket_of(11, 2, cases.load(QUICK))
     return ticket, *folder.handed_out(ticket)
+
+
+class Notes:
+    """Trainers that train nothing, and keep what they were asked to train."""
+
+    def __init__(self):
+        self.asked = []
+
+    def train(self, files, base, **settings):
+        self.asked.append(files)
+        return Trained(code=1, console="not trained")
+
+
+def of_each_template():
+    found = {cases.load(name).template: name for name in cases.proved()}
+    return [cases.load(name) for name in found.values()]
+
+
+@pytest.mark.parametrize("case", some(of_each_template()), ids=lambda case: case.template)
+def test_the_healthy_files_of_any_ticket_are_trained(case):
+    """Under the names that this ticket has for them."""
+    ticket, trainers = folder.ticket_of(40, case.level, case), Notes()
+    healthy, handed = folder.handed_out(ticket)
+    assert healthy.keys() != healthy_of(case.id).keys()
+    found = Judge(trainers).verdict(case, healthy, seed=1, healthy=healthy, handed=handed)
+    assert trainers.asked == [healthy], found.problems
+
+
+def test_a_fix_may_add_a_module_and_nothing_else(quick_ticket, tmp_path):
+    _, healthy, handed = quick_ticket
+    for name, text in {**healthy, "losses_here.py": "X = 1\n", "notes.txt": "not read"}.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    fixed, template = folder.run_files(tmp_path, handed), templates.load(cases.load(QUICK).template)
+    assert fixed == healthy | {"losses_here.py": "X = 1\n"}
+    assert refused(template, healthy, handed, fixed) == []
+    outside = fixed | {"../losses.py": "X = 1\n"}
+    assert "is no module of this run" in refused(template, healthy, handed, outside)[0]
+    long = fixed | {"losses_here.py": "X = 1\n" * MORE_CHARS}
+    assert "that were added" in refused(template, healthy, handed, long)[0]
 
 
 def fixed_otherwise(handed):
