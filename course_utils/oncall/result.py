@@ -18,7 +18,7 @@ from transformers import AutoTokenizer, Qwen2Config, Qwen2ForCausalLM
 
 MODEL = "run/model"
 # Of the trained matrices with the base's, all together and each alone. Of healthy runs no matrix is
-# below 0.86; a fix that trained a shared expert as well moved one to 0.39, all together stayed at 0.97.
+# below 0.86; a fix that trained a shared expert as well moved one to 0.39, all together to 0.97.
 LEAST_COSINE, LEAST_OF_ONE = 0.7, 0.25
 QUESTION = "987654+321098="  # no test asks it
 
