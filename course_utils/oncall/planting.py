@@ -11,8 +11,9 @@ from difflib import SequenceMatcher
 from course_utils.oncall.declare import Case, Change, Fault, Files
 
 NEAR = 3  # lines around the planted ones that a report may name as well
-WORD = re.compile(r"[A-Za-z_]\w{2,}")
+WORD = re.compile(r"[A-Za-z_]\w+")
 KEYWORDS = {*keyword.kwlist, "self", "cfg", "float", "int", "str", "len", "zip"}
+KEYWORDS |= {"to", "of", "at", "on", "by", "no"}  # words of a sentence
 MOST_LINES = 5  # a name in more lines of its file says no place
 
 

@@ -440,6 +440,33 @@ def quick_ticket():
     return ticket, *folder.handed_out(ticket)
 
 
+COUNTING = """
+import torch
+from course_utils import zoo
+from course_utils.oncall import box_side
+
+counted = box_side.count()
+policy, teacher = (zoo.load_policy("tiny", device="cpu") for _ in range(2))
+teacher.requires_grad_(False)
+ids = torch.ones(2, 5, dtype=torch.long)
+teacher(ids), policy(ids)
+with torch.no_grad():
+    policy(ids)
+print(counted["tokens"])
+"""
+
+
+def test_the_tokens_of_a_frozen_teacher_do_not_count_however_it_is_run():
+    command = [sys.executable, "-c", COUNTING]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.split() == ["10"]
+
+
+def test_a_key_of_two_letters_is_a_place():
+    (place,) = planting._changes("config.yaml", "lr: 1.0e-4\n", "lr: 1.0e-2\n")
+    assert planting.is_at(place, "config.yaml", "lr")
+
+
 class Notes:
     """Trainers that train nothing, and keep what they were asked to train."""
 

@@ -22,7 +22,7 @@ CASE = Case(
                 ),
             ),
             cause="The rows are rendered with a system message, but the server sends none.",
-            fix="Train on the prompts that are served, or export a template that adds the message.",
+            fix="Train on the prompts that are served, without the system message.",
             threads=("open-r1#462", "OpenRLHF#393"),
         ),
     ),

@@ -12,6 +12,8 @@ CASE = Case(
     faults=(
         Fault(
             like="exported_with_another_template",
+            fix="Train with the chat template that is served, the base's own: a few dozen steps do "
+            "not teach it another one.",
             plant=(
                 Edit(
                     "train.py",

@@ -133,13 +133,13 @@ def _module(
     defined: dict[str, str],
     choices: Choices,
 ) -> cst.Module:
-    free = {name for node in body for name in free_in(node)}
+    own = {_name_of(node) for node in body}  # two files may have a helper of one name
+    free = {name for node in body for name in free_in(node)} - own
     taken: dict[tuple[bool, str], list[str]] = {}
     for name in sorted(free):
         if name in defined:
-            if defined[name] != file:
-                line = f"from {defined[name].removesuffix('.py')} import {name}"
-                taken.setdefault((True, line.split(" import ")[0]), []).append(name)
+            line = f"from {defined[name].removesuffix('.py')} import {name}"
+            taken.setdefault((True, line.split(" import ")[0]), []).append(name)
         elif name in known:
             line = trees.bare(known[name]).strip()
             start, _, end = line.partition(" import ")
