@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 from benchmarks.markdown import table
-from benchmarks.oncall import outsider_score, restore_commonest
+from benchmarks.oncall import mends, outsider_score, restore_commonest
 from benchmarks.oncall import scores as oncall_scores
 from benchmarks.oncall.words import guessed
 from course_utils.causes.kinds import CLASSES
@@ -74,6 +74,7 @@ def page(found: Seen) -> str:
         "",
         f"Bounds of one half of these seeds refuse, of the other half: {_refused_by_half()}.",
         "",
+        *_mends(),
         *_readers(),
         *_scores(),
         *_commonest(),
@@ -209,6 +210,27 @@ def _refused_by_half() -> str:
     loaded = [templates.load(name) for name in templates.names()]
     counts = {one.name: spread.refused_by_half(one, spread.load(one)) for one in loaded}
     return ", ".join(f"{name} {num} of {whole}" for name, (num, whole) in counts.items())
+
+
+def _mends() -> list[str]:
+    """How fixes by others are judged."""
+    about, kept = mends.kept()
+    due = [one for one in kept if one.must_be_solved]
+    wrong = [one for one in kept if not one.is_right]
+    again = [one for one in due if one.now]
+    return [
+        "## Fixes by others",
+        "",
+        about,
+        "",
+        f"{len(due)} right fixes with a right report, of {len({one.case for one in due})} cases: "
+        f"{sum(one.first['solved'] for one in due)} were solved at first. "
+        f"{len(again)} were judged again after the judge was mended, and "
+        f"{sum(one.now['solved'] for one in again)} of them are solved "
+        f"(`python -m benchmarks.oncall.mends`). Of {len(wrong)} that their author found to be "
+        f"wrong, {sum(one.first['fixed'] for one in wrong)} passed.",
+        "",
+    ]
 
 
 def _readers() -> list[str]:

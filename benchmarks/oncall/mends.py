@@ -1,0 +1,119 @@
+"""Judges fixes that a stranger wrote, otherwise than ours, by the judge as it is now.
+
+    python -m benchmarks.oncall.mends [--write] [NUMBER ...]
+
+`mends.json` holds them as edits of the tickets that were drawn then; a ticket that is written in
+another way today is left out. Every fix that is right in its author's judgement must be solved.
+"""
+
+import argparse
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from course_utils.oncall import cases, folder
+from course_utils.oncall import check as checks
+from course_utils.oncall.declare import Files
+from course_utils.oncall.shared_trainer import judge
+
+KEPT = Path(__file__).with_name("mends.json")
+LineEdits = list[list]  # each [first, behind, lines], counted from 0 in the file handed out
+
+
+@dataclass
+class Mend:
+    """One fix, and what was said of it.
+
+    Attributes:
+        handed: a digest of the files that it edits.
+        is_right: whether the fault is gone and nothing else worse; in its author's judgement.
+        is_report_right: the same of the place in its report.
+        first: the result of the day it was written; now: the last one by `--write`.
+    """
+
+    case: str
+    seed: int
+    level: int
+    what: str
+    handed: str
+    edits: dict[str, LineEdits]
+    report: dict[str, str]
+    is_right: bool
+    is_report_right: bool
+    first: dict[str, bool]
+    now: dict[str, bool] = field(default_factory=dict)
+
+    @property
+    def ticket(self) -> folder.Ticket:
+        return folder.ticket_of(self.seed, self.level, cases.load(self.case))
+
+    @property
+    def must_be_solved(self) -> bool:
+        return self.is_right and self.is_report_right
+
+    def files(self) -> Files | None:
+        """The mended files; None where the ticket is written in another way now."""
+        handed = folder.handed_out(self.ticket)[1]
+        if digest(handed) != self.handed:
+            return None
+        return handed | {
+            name: _edited(handed.get(name, ""), edits) for name, edits in self.edits.items()
+        }
+
+    def report_text(self) -> str:
+        return yaml.safe_dump({"faults": [self.report]})
+
+
+def digest(files: Files) -> str:
+    return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _edited(text: str, edits: LineEdits) -> str:
+    lines = text.splitlines()
+    for first, behind, new in sorted(edits, reverse=True):
+        lines[first:behind] = new
+    return "\n".join(lines) + "\n"
+
+
+def kept() -> tuple[str, list[Mend]]:
+    """By whom and how they were written, and the fixes."""
+    said = json.loads(KEPT.read_text(encoding="utf-8"))
+    return said["about"], [Mend(**one) for one in said["mends"]]
+
+
+def judged(mends: list[Mend]) -> Iterator[tuple[Mend, checks.Outcome | None]]:
+    for mend in mends:
+        files = mend.files()
+        yield mend, files and checks.judged(mend.ticket, files, mend.report_text(), judge)
+
+
+def write(about: str, mends: list[Mend]) -> None:
+    lines = ",\n".join(json.dumps(vars(one), ensure_ascii=False) for one in mends)
+    text = f'{{"about": {json.dumps(about)},\n"mends": [\n{lines}\n]}}\n'
+    KEPT.write_text(text, encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("numbers", nargs="*", type=int, metavar="NUMBER")
+    asked = parser.parse_args()
+    about, mends = kept()
+    chosen = [mends[n] for n in asked.numbers] or mends
+    for mend, outcome in judged(chosen):
+        if outcome is None:
+            print(f"{mend.case}, seed {mend.seed}: written in another way now")
+            continue
+        mend.now = {"fixed": outcome.is_fixed, "solved": outcome.is_solved}
+        is_well = outcome.is_solved if mend.must_be_solved else outcome.is_fixed == mend.is_right
+        print(f"{mend.case}, seed {mend.seed}: {mend.now}{'' if is_well else '  <- ' + mend.what}")
+        if asked.write:
+            write(about, mends)
+
+
+if __name__ == "__main__":
+    main()
