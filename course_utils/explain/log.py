@@ -4,11 +4,11 @@ import math
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from course_utils.explain.entries import Entry, Line
 
-MAX_KEPT = 20_000
+MAX_KEPT, MAX_RUNS = 20_000, 8
 _OFF = r"(?![\"']?\s*[:=]\s*(false|no|1(\.0*)?)\b)"  # without a scaler a scale of 1 is printed
 _SCALER = re.compile(
     rf"\b(?:(?:fp16|float16|half){_OFF}|(?:loss|grad)[_ ]scale{_OFF}|\w*scaler)\b|OVERFLOW!",
@@ -55,7 +55,7 @@ class Log:
     num_entries: int = 0
     restart: str = ""  # how the last run was told from the one before it
     num_of_last: int = 0  # entries of the last run
-    before_it: list[Entry] = field(default_factory=list)  # the entries of that one
+    earlier: list["Log"] = field(default_factory=list)  # the runs before it, the last ones of them
     skips: list[Skip] = field(default_factory=list)
     names_scaler: bool = False
     error: Line | None = None  # the first line that names an error
@@ -105,10 +105,7 @@ class Log:
         self.num_entries += 1
         restart = "" if _is_evaluation(entry) else self._restart(entry)
         if restart:
-            self.restart = restart
-            self.before_it, self.num_of_last = self.entries, 0
-            self.entries, self.skips, self.error = [], [], None
-            self._states, self._turning, self._counts = {}, set(), {}
+            self._begin_anew(restart)
         if not _is_evaluation(entry):
             self._count(entry)
         if self._turns(entry):
@@ -119,11 +116,19 @@ class Log:
             self._thin_out()
         return bool(restart)
 
+    def _begin_anew(self, restart: str) -> None:
+        self.earlier.append(replace(self, earlier=[]))
+        del self.earlier[:-MAX_RUNS]
+        self.restart, self.num_of_last = restart, 0
+        self.entries, self.skips, self.error, self.summary = [], [], None, None
+        self._states, self._turning, self._counts = {}, set(), {}
+
     def close(self) -> None:
         """All has been read: what sums up a run stands for it if nothing else was logged."""
         if not self.entries and self.summary is not None and self.summary.has_metric:
             self.add(self.summary)
-        self._drop_empty_cells()
+        for run in (*self.earlier, self):
+            run._drop_empty_cells()
 
     def _drop_empty_cells(self) -> None:
         """Where training and evaluation have rows of their own, nan stands for a cell without a

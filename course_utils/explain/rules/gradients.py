@@ -12,7 +12,11 @@ LOW, LEAST = 256.0, 4.0  # loss scales: float16 leaves its range although little
 
 def overflowing_steps(log: Log) -> Finding | None:
     """grad_norm inf or nan beside a finite loss that is not 0: always, at the end, or rarely."""
-    series = [(e, v) for e, v in log.series("grad_norm") if e.numbers.get("loss", 1.0) != 0]
+    series = [
+        (e, v)
+        for e, v in log.series("grad_norm")
+        if e.numbers.get("loss", 1.0) != 0 or is_zero_by_formula(e)
+    ]
     bad = [entry for entry, value in series if not math.isfinite(value)]
     if not bad or not all(_has_finite_loss(entry) for entry in bad):
         return None
@@ -33,6 +37,15 @@ def overflowing_steps(log: Log) -> Finding | None:
     is_rare = share(bad, series) <= 0.2 or (len(bad) <= 5 and bad[-1] is series[len(bad) - 1][0])
     key = "skipped_steps" if is_rare else "nan_now_and_then"
     return Finding(key, 5.0, bad[0], (counted, after))
+
+
+def is_zero_by_formula(entry: Entry) -> bool:
+    """Whether a loss of 0 is one of a policy (advantages add up to 0), and hides no nan.
+
+    What the loss is made of are numbers: the rewards, their spread, and the kl of the tokens.
+    """
+    parts = ("reward", "reward_std", "kl")
+    return all(math.isfinite(entry.numbers.get(name, math.nan)) for name in parts)
 
 
 def _alive_after(log: Log, entry: Entry) -> Entry | None:
