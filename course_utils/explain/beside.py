@@ -101,6 +101,16 @@ class Beside:
         """The last setting of this name that is a number."""
         return next((one for one in reversed(self.of(name)) if one.number is not None), None)
 
+    def all_matching(self, pattern: re.Pattern) -> list[tuple[Line, str]]:
+        """Every match in all lines, with its line."""
+        return [(line, found[0]) for _, line in self.lines for found in pattern.finditer(line.text)]
+
+    def within(self, after: str, until: str) -> "Beside":
+        """The lines between two places."""
+        low, high = _place(after), _place(until)
+        lines = [(at, line) for at, line in self.lines if low < _place(line.where) < high]
+        return Beside(lines=lines, num_entries=self.num_entries)
+
     def between(self, after: str, until: str) -> "Beside":
         """What holds for a run between two places of a log ("" for its ends): what is set there,
         and what was set before and is not set anew."""

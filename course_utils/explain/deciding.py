@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from course_utils.explain import allocations, checkpoints
 from course_utils.explain.beside import Beside, Setting
+from course_utils.explain.entries import MAX_QUOTE, Entry
 from course_utils.explain.finding import AFTER_IT, Finding
 from course_utils.explain.log import Log
 
@@ -24,6 +25,22 @@ _ADDED = re.compile(
 _BARE = re.compile(r"\{\{-? ?\.Prompt ?-?\}\}")
 _PAD_IS_END = re.compile(r"pad_token(?:_id)?['\"]?\s*[=:]\s*\S*eos_token(?:_id)?", re.IGNORECASE)
 _NO_KEY = re.compile(r"Could not find (?:response|instruction) key `[^`]*`", re.IGNORECASE)
+_DROPOUT = re.compile(
+    r"(?<![\w])(?:--)?(?:attention|hidden|attn|resid|embd)[_-]p?drop(?:out)?(?:[_-]prob)?['\"]?"
+    r"[\s.=:]+0?\.0*[1-9]\d*",
+    re.IGNORECASE,
+)
+WITH_DROPOUT = (
+    "the trainer scores with dropout on, and the engine that samples has none: the two give one "
+    "token different probabilities before any update",
+    "attention and hidden dropout 0 in the trainer",
+)
+_FUSED = re.compile(r"\b\w+_fusion\b(?=['\"]?\s*[=:]\s*true)", re.IGNORECASE)
+_ADAPTER = re.compile(r"\blora[._](?:rank|r|merge|alpha)\W+\w+|\bpeft_config\b", re.IGNORECASE)
+_SENT = re.compile(r"\d+ tensors,? [\d.,]+ ?[KMG]i?B")
+_SAVES = re.compile(
+    r"\b(?:sav(?:ed?|ing)|checkpoint|evaluat\w+|merg\w+|convert\w*)\b", re.IGNORECASE
+)
 SAID_SO = 9.2  # above a nan that the log hides
 _OVERLAPS = re.compile(r"overlap_comm['\"]?\s*[:=]\s*true", re.IGNORECASE)
 _STAGE_2 = re.compile(r"zero_?2\b|[\"']?stage[\"']?\s*[:=]\s*2\b|zero_stage\W+2\b", re.IGNORECASE)
@@ -85,7 +102,21 @@ def _other_run(setting: Setting) -> str:
 
 
 def _engines(one: Finding, beside: Beside, log: Log) -> Finding:
-    """A temperature that the sampler divides by and the trainer does not."""
+    """A dropout of the trainer, kernels that round, or a temperature that only one divides by."""
+    if found := beside.matching(_DROPOUT):
+        why, advice = WITH_DROPOUT
+        said = f"{found[0].where} says: {found[1]}"
+        return replace(one, for_it=(*one.for_it, said), why=why, advice=f"{advice}; {one.fix}")
+    kernels = beside.all_matching(_FUSED) if log.values("token_error") else []
+    if kernels:
+        names = ", ".join(dict.fromkeys(words for _, words in kernels))
+        said = f"{kernels[0][0].where} says: {names}"
+        hint = f"run it once with these off, for kernels that round in between: {names}; {one.fix}"
+        return replace(one, for_it=(*one.for_it, said), advice=hint)
+    return _temperature(one, beside)
+
+
+def _temperature(one: Finding, beside: Beside) -> Finding:
     changed = beside.changed()
     if changed is None or changed[1].name != "temperature":
         return one
@@ -102,6 +133,37 @@ def _engines(one: Finding, beside: Beside, log: Log) -> Finding:
         advice="divide the trainer's logits by the temperature as well, and let vLLM return "
         'log-probs after it (logprobs_mode="processed_logprobs")',
     )
+
+
+def _adapter(one: Finding, beside: Beside, log: Log) -> Finding:
+    """A sampler that falls behind where an adapter is trained."""
+    if (found := beside.matching(_ADAPTER)) is None:
+        return one
+    sent = [words for _, words in beside.all_matching(_SENT)]
+    rows = (f"{found[0].where} says: {found[1]}",)
+    if len(sent) > 1 and len(set(sent)) == 1:
+        rows = (*rows, f"each of {len(sent)} syncs sends the same: {sent[0]}")
+    return replace(
+        one,
+        for_it=(*one.for_it, *rows),
+        why=f"{one.says}. An adapter is trained: a sync that sends the base alone leaves the "
+        "sampler where it began",
+        advice="let the sync send the adapter, or the merged weights, and ask the sampler which "
+        f"adapters it holds; {one.fix}",
+    )
+
+
+def _cut_off(one: Finding, beside: Beside, log: Log) -> Finding:
+    """What was printed between the last gradient and the first 0."""
+    norms = [entry for entry, _ in log.series("grad_norm")]
+    if not isinstance(one.at, Entry) or one.at not in norms[1:]:
+        return one
+    before = norms[norms.index(one.at) - 1]
+    between = beside.within(before.where, one.at.where)
+    if (found := between.matching(_SAVES)) is None:
+        return one
+    said = f"{found[0].where}, just before it: {found[0].text.strip()[:MAX_QUOTE]}"
+    return replace(one, for_it=(*one.for_it, said))
 
 
 def _half(one: Finding, beside: Beside, log: Log) -> Finding:
@@ -210,6 +272,8 @@ _BY_NAME: dict[str, Callable[[Finding, Beside, Log], Finding]] = {
     "length": _labels_masked,
     "temperature": _engines,
     "groups": _no_signal,
+    "adapter": _adapter,
+    "cut off": _cut_off,
     "allocation": _memory,
     "shapes": _shapes,
     "positions": _index,

@@ -26,6 +26,9 @@ _RESUMES = re.compile(
     re.IGNORECASE,
 )
 _NO_KL = re.compile(r"\b(?:beta|kl_coef)\b\W*(?:is|=|:)?\W*0(?:\.0+)?(?![\d.])", re.IGNORECASE)
+_WEIGHS_KL = re.compile(
+    r"\b(?:beta|kl_coef|kl_loss_coef)['\"]?\s*[:=]\s*['\"]?(?!0(?:\.0*)?(?![\d.]))\d", re.IGNORECASE
+)
 _CHOOSES = re.compile(
     r"metric_for_best_model\W+(?:eval_)?loss|load_best_model_at_end\W+True", re.IGNORECASE
 )
@@ -62,6 +65,8 @@ class Log:
     resumed: Line | None = None  # the line, before any entry, that says so
     resumed_after: tuple[Entry, Line] | None = None  # the last line between entries that says so
     no_kl: Line | None = None  # says that the KL term has the weight 0
+    weighs_kl: Line | None = None  # says that it has a weight
+    kl_not_computed: Entry | None = None  # the first of the entries, whose kl is nan in all
     chooses: Line | None = None  # says that the best checkpoint is chosen by the evaluation
     warms_up: Line | None = None  # says for how many steps the rate is to rise
     empty_cell: Entry | None = None  # the first row in which nan stands for no number
@@ -95,6 +100,8 @@ class Log:
             self.resumed_after = self.entries[-1], line
         if _NO_KL.search(line.text):
             self.no_kl = line
+        if _WEIGHS_KL.search(line.text):
+            self.weighs_kl = line
         if self.warms_up is None and WARMS_UP.search(line.text):
             self.warms_up = line
         if _CHOOSES.search(line.text):
@@ -129,6 +136,7 @@ class Log:
             self.add(self.summary)
         for run in (*self.earlier, self):
             run._drop_empty_cells()
+            run._drop_kl_of_nothing()
 
     def _drop_empty_cells(self) -> None:
         """Where training and evaluation have rows of their own, nan stands for a cell without a
@@ -143,6 +151,18 @@ class Log:
             for name in pair:
                 if math.isnan(entry.numbers[name]):
                     del entry.numbers[name]
+
+    def _drop_kl_of_nothing(self) -> None:
+        """A kl that is nan in all entries, beside finite losses, is in none of them."""
+        held, norms = self.series("kl"), self.values("grad_norm")
+        losses = self.values("loss") + self.values("policy_loss")
+        is_finite = all(map(math.isfinite, losses + norms)) and (any(losses) or any(norms))
+        if not held or not is_finite or self.weighs_kl or "reward" not in self.fields:
+            return
+        if all(math.isnan(value) for _, value in held):
+            self.kl_not_computed = held[0][0]
+            for entry, _ in held:
+                del entry.numbers["kl"]
 
     def _count(self, entry: Entry) -> None:
         self._counts |= {n: v for n in ("step", "epoch") if (v := entry.numbers.get(n)) is not None}
@@ -213,6 +233,10 @@ class Log:
 
     def _place(self, entry: Entry) -> int:
         return next(number for number, one in enumerate(self.entries) if one is entry)
+
+    def is_after(self, entry: Entry, other: Entry) -> bool:
+        """Whether one of `entries` stands behind another."""
+        return self._place(entry) > self._place(other)
 
     def before(self, entry: Entry) -> Entry | None:
         """The entry just before one of `entries`."""
