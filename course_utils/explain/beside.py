@@ -16,7 +16,8 @@ _NAMES = {  # of a setting, by the name used here
     "tokens_per_gpu": "max_tokens_per_gpu ppo_max_token_len_per_gpu",
     "temperature": "temperature T",
     "accumulation": "gradient_accumulation_steps accumulation grad_accum",
-    "beta": "beta kl_coef init_kl_coef kl_loss_coef",
+    "learning_rate": "learning_rate lr",
+    "beta": "beta pref_beta dpo_beta kl_coef init_kl_coef kl_loss_coef",
     "dtype": "dtype torch_dtype precision",
     "zero_stage": "stage zero_stage",
     "fp16": "fp16",
@@ -24,8 +25,9 @@ _NAMES = {  # of a setting, by the name used here
 }
 _KNOWN = {one: name for name, some in _NAMES.items() for one in some.split()}
 _SETTING = re.compile(
-    r"(?<![\w./])(?:--)?(?P<name>[A-Za-z][\w-]*)['\"]?(?:\s*[=:]\s*|\s+(?:is\s+|of\s+)?)['\"]?"
-    r"(?:torch\.)?(?P<value>\d+(?:\.\d+)?(?:e-?\d+)?|true|b?float16|float32|half|fp32|[bf]p?16|auto)"
+    r"(?<![\w./])(?:--)?(?:\w+\.)*(?P<name>[A-Za-z][\w-]*)['\"]?"
+    r"(?:\s*[=:]\s*|\s+\.{3,}\s+|\s+(?:is\s+|of\s+)?)['\"]?"
+    r"(?:torch\.)?(?P<value>\d+(?:\.\d+)?(?:e-?\d+)?|true|b?float16|float32|half|fp32|bf16|fp16|auto)"
     r"(?![\w.]*\w)",
     re.IGNORECASE,
 )

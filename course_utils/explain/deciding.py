@@ -12,6 +12,8 @@ from course_utils.explain.beside import Beside, Setting
 from course_utils.explain.entries import MAX_QUOTE, Entry
 from course_utils.explain.finding import AFTER_IT, Finding
 from course_utils.explain.log import Log
+from course_utils.explain.numbers import said as quoted
+from course_utils.explain.rules.nonfinite import BOUND_ODDS, OF_ODDS
 
 _KEPT_IN_BFLOAT16 = re.compile(r"dtype['\"]?\s*[:=]\s*['\"]?(?:torch\.)?bfloat16", re.IGNORECASE)
 _RUN_IN_FLOAT16 = re.compile(
@@ -41,6 +43,7 @@ _SENT = re.compile(r"\d+ tensors,? [\d.,]+ ?[KMG]i?B")
 _SAVES = re.compile(
     r"\b(?:sav(?:ed?|ing)|checkpoint|evaluat\w+|merg\w+|convert\w*)\b", re.IGNORECASE
 )
+NEARLY_SURE = 0.05  # nats: a log-prob that soon reaches 0
 SAID_SO = 9.2  # above a nan that the log hides
 _OVERLAPS = re.compile(r"overlap_comm['\"]?\s*[:=]\s*true", re.IGNORECASE)
 _STAGE_2 = re.compile(r"zero_?2\b|[\"']?stage[\"']?\s*[:=]\s*2\b|zero_stage\W+2\b", re.IGNORECASE)
@@ -151,6 +154,21 @@ def _adapter(one: Finding, beside: Beside, log: Log) -> Finding:
         advice="let the sync send the adapter, or the merged weights, and ask the sampler which "
         f"adapters it holds; {one.fix}",
     )
+
+
+def _odds(one: Finding, beside: Beside, log: Log) -> Finding:
+    """A nan behind log1p in a run of ORPO, whose odds take log(1 - p)."""
+    if "Log1PBackward" not in one.at.text or "log_odds" not in log.fields:
+        return one
+    logps = log.series("chosen_logp")
+    if not logps or not -NEARLY_SURE < logps[-1][1] <= 0:
+        return replace(one, why=OF_ODDS, advice=BOUND_ODDS)
+    (first, _), (last, _) = logps[0], logps[-1]
+    said_so = (
+        f"{quoted(first, 'chosen_logp')} at {first.where}, {quoted(last, 'chosen_logp')} at "
+        f"{last.where}: the chosen replies are all but certain"
+    )
+    return replace(one, for_it=(*one.for_it, said_so), why=OF_ODDS, advice=BOUND_ODDS)
 
 
 def _cut_off(one: Finding, beside: Beside, log: Log) -> Finding:
@@ -272,6 +290,7 @@ _BY_NAME: dict[str, Callable[[Finding, Beside, Log], Finding]] = {
     "length": _labels_masked,
     "temperature": _engines,
     "groups": _no_signal,
+    "odds": _odds,
     "adapter": _adapter,
     "cut off": _cut_off,
     "allocation": _memory,

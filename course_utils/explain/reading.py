@@ -25,7 +25,7 @@ PIPED = re.compile(
 )
 DASHED = re.compile(rf"(?:^|[\s*|])(?P<name>[\w@./-]+):\s*(?P<value>{NUMBER}){_AFTER}")
 BOXED = re.compile(rf"\|\s*(?P<name>[\w/ ]+?)\s*\|\s*(?P<value>{NUMBER})\s*\|")
-EQUALS = re.compile(rf"(?<![\w/])(?P<name>[A-Za-z_][\w/]*)\s*=\s*(?P<value>{NUMBER})(?![\w/.])")
+EQUALS = re.compile(rf"(?<![\w/])(?P<name>[A-Za-z_][\w/]*)\s*=\s*\[?(?P<value>{NUMBER})(?![\w/.])")
 ALONE = re.compile(rf"^\s*(?:wandb:\s+)?(?P<name>[\w./-]+)\s+(?P<value>{NUMBER})\s*$")
 BULLET = re.compile(
     rf"^\s*[\u2022*-]\s*(?P<name>[A-Za-z][\w ./-]{{1,40}}):\s*(?P<value>{NUMBER})\s*$"
