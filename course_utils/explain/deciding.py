@@ -33,8 +33,8 @@ _DROPOUT = re.compile(
     re.IGNORECASE,
 )
 WITH_DROPOUT = (
-    "the trainer scores with dropout on, and the engine that samples has none: the two give one "
-    "token different probabilities before any update",
+    "the trainer scores with dropout on, and the engine that samples has none: with the same "
+    "weights the two give one token different probabilities",
     "attention and hidden dropout 0 in the trainer",
 )
 _FUSED = re.compile(r"\b\w+_fusion\b(?=['\"]?\s*[=:]\s*true)", re.IGNORECASE)

@@ -40,6 +40,7 @@ PLAIN = re.compile(
     rf"(?P<value>{NUMBER})(?![\w/.%])",
     re.IGNORECASE,
 )
+AHEAD = re.compile(r"^\s*(?P<name>step)\s+(?P<value>\d+)(?:\s*/\s*\d+)?\s*\|", re.IGNORECASE)
 FORMS = (  # and a sign without which a line is not of that form
     (BOXED, "|"),
     (PIPED, "|"),
@@ -146,4 +147,7 @@ def _best_form(where: str, text: str) -> list[Entry]:
             best = found
         if best and len(best[0].numbers) >= ENOUGH:
             break
+    if best and (step := AHEAD.match(text)):
+        ahead = Entry(where, text, {"step": float(step["value"])}, {"step": step["name"]})
+        best[0] = ahead.beneath(best[0])
     return best

@@ -102,7 +102,7 @@ def test_a_beta_of_0_is_named(line):
 def test_rewards_of_0_without_a_gradient_leave_two_causes():
     log = rows(12, **ZEROS, **VARIED, **{"rewards/accuracies": 0.0})
     found = answer(log).causes
-    assert found[0].key == "beta_zero" and "no weight" in found[0].says
+    assert found[0].key == "no_gradient" and "or beta is 0" in found[0].says
     assert "rows_pooled_wrong" not in [one.key for one in found]
 
 

@@ -28,11 +28,12 @@ SUMMED = (
     "the training loss is gradient_accumulation_steps times the evaluation loss of the same time: "
     "micro-batches are summed where they should be averaged, and the gradient with them"
 )
-OR_NO_GRADIENT = (
-    "policy and reference count as equal in every entry and no gradient arrives: beta is 0, so "
-    "that the loss is ln 2 whatever the model says, or no weight that is trained takes part in it; "
-    "the log does not tell which",
-    "print the beta that the trainer uses, and requires_grad of the weights",
+OR_BETA = (
+    "no gradient arrives, and policy and reference count as equal in every entry: no weight that "
+    "is trained takes part in the loss, or beta is 0, which makes the loss ln 2 whatever the model "
+    "says; the log does not tell which",
+    "print the beta that the trainer uses, and requires_grad of the weights; load an adapter with "
+    "is_trainable=True",
 )
 _KEEPS_FLOAT32 = re.compile(
     r"\b(?:q?lora|peft\w*|adapter\w*|deepspeed|zero[_-]?[123]|ds_z\w+|master\w*|amp|"
@@ -97,7 +98,7 @@ def _pairs(log: Log) -> list[tuple[Entry, float]]:
 
 
 def beta_zero(log: Log, beside: Beside) -> Finding | None:
-    """Both rewards of DPO are exactly 0 in every entry: beta is, or no gradient arrives."""
+    """Both rewards of DPO are exactly 0 in every entry: beta is, if it is printed as 0."""
     rewards = log.values("chosen_reward") + log.values("rejected_reward")
     losses, norms = finite(log.values("loss")), log.values("grad_norm")
     if len(log.values("chosen_reward")) < 3 or any(rewards) or any(norms):
@@ -114,8 +115,8 @@ def beta_zero(log: Log, beside: Beside) -> Finding | None:
         return Finding("beta_zero", 8.0, entry, (*proof, betas[-1].said))
     if betas or not norms:
         return None
-    why, advice = OR_NO_GRADIENT
-    return Finding("beta_zero", 7.8, entry, tuple(proof), why=why, advice=advice)
+    why, advice = OR_BETA
+    return Finding("no_gradient", 7.8, entry, tuple(proof), why=why, advice=advice)
 
 
 def _range(log: Log, name: str) -> str:
@@ -133,7 +134,7 @@ def rounded_in_bfloat16(log: Log, beside: Beside) -> Finding | None:
         return None
     if not 0 < max(rates) <= TINY_RATE or abs(levels[2] - levels[0]) > HARDLY * abs(levels[0]):
         return None
-    entry = log.series("loss")[-1][0]
+    entry = log.series("loss")[0][0]
     proof = (
         formats[-1].said,
         f"learning_rate up to {max(rates):.2g}: a step of that size moves no weight above "
