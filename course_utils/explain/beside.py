@@ -16,7 +16,7 @@ _NAMES = {  # of a setting, by the name used here
     "tokens_per_gpu": "max_tokens_per_gpu ppo_max_token_len_per_gpu",
     "temperature": "temperature T",
     "accumulation": "gradient_accumulation_steps accumulation grad_accum",
-    "learning_rate": "learning_rate lr",
+    "learning_rate": "learning_rate lr max_lr peak_lr warmup_max_lr peak_learning_rate",
     "beta": "beta pref_beta dpo_beta kl_coef init_kl_coef kl_loss_coef",
     "dtype": "dtype torch_dtype precision",
     "zero_stage": "stage zero_stage",

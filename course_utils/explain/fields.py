@@ -50,10 +50,14 @@ _PATTERNS = tuple(
             "policy_loss",
             r"actor/(pg|policy)_loss|(train/)?(pg|policy)_loss|act(or)?[_ ]loss|loss/policy_avg|pg",
         ),
-        ("rollout_kl", r"(\w+/)?(rollout_corr|mismatch)/(rollout_)?(k3_)?kl"),
+        (
+            "rollout_kl",
+            r"(\w+/)?(rollout_corr|mismatch)/(rollout_)?(k3_)?kl|"
+            r"(\w+/)*(vllm_kl|mismatch_kl(/mean)?|train_rollout_kl)",
+        ),
         (
             "effective_share",
-            r"(\w+/)*(rollout_(corr|is)[_/])?(ess|(rollout_is_)?eff(ective)?_sample_size)",
+            r"(\w+/)*(rollout_(corr|is)[_/])?(ess(_ratio)?|(rollout_is_)?eff(ective)?_sample_size)",
         ),
         ("token_error", r"(train/)?token[_ ]mult[_ ]prob[_ ]error"),
         ("kl_loss", r"(actor/|train/)?kl_loss"),

@@ -76,6 +76,14 @@ def test_a_kl_of_sampler_and_trainer_that_grows_steadily_is_of_old_weights():
     assert "adapter" in told.causes[0].says
 
 
+def test_other_names_of_the_two_are_read():
+    kl, counted = BEHIND.values()
+    log = rows(24, **FLAT, **{"mismatch/k3_kl": kl, "mismatch/rollout_is_eff_sample_size": counted})
+    assert keys(log)[0] == "stale_sampler"
+    log = rows(24, **FLAT, vllm_kl=kl, ess_ratio=counted)
+    assert keys(log)[0] == "stale_sampler"
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -62,6 +62,7 @@ def test_the_default_of_a_scheduler_is_named():
         (["learning_rate=5e-4"], 1e-3),
         (["learning_rate=1e-3"], lambda n: 1e-7 * n),  # it warms up
         (["actor.optim.lr=1e-6", "critic.optim.lr=1e-3"], 1e-3),
+        (["optimizer.lr=1e-6", "scheduler.max_lr=1e-3"], 1e-3),
         (["I have tried it with a learning_rate of 1e-6 and that is not it"], 1e-3),
         ([], 1e-3),
     ],
@@ -116,7 +117,11 @@ def test_rewards_of_0_beside_a_gradient_or_another_beta_are_no_beta_of_0():
 
 def test_a_model_in_bfloat16_with_a_tiny_rate_does_not_move():
     log = rows(24, **STUCK, learning_rate=6e-7)
-    heads = "Model is initialized with precision torch.bfloat16.", "tune run full dtype=bf16"
+    heads = (
+        "AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.bfloat16)",
+        "Model is initialized with precision torch.bfloat16.",
+        "tune run full dtype=bf16",
+    )
     for head in heads:
         assert keys(log, head)[0] == "rounding_swallows"
 
@@ -127,6 +132,8 @@ def test_a_model_in_bfloat16_with_a_tiny_rate_does_not_move():
         ("dtype=fp32", {}),
         ("dtype=bf16 peft_type=lora", {}),
         ("dtype=bf16 --deepspeed ds_z2.json", {}),
+        ('  "torch_dtype": "bfloat16",', {}),  # of a configuration: it may be loaded otherwise
+        ('  "dtype": "bfloat16",', {}),
         ("bf16=True", {}),
         ("dtype=bf16", {"learning_rate": 2e-4}),
         ("dtype=bf16", {"loss": lambda n: 1.6 - n / 50}),

@@ -11,6 +11,7 @@ from course_utils.explain.numbers import listed, said, spread, thirds
 from course_utils.explain.rules.preference import LN_2
 
 ANOTHER = 100.0  # times a printed rate
+TORN = 1.5  # times the first loss, within the first entries
 FEW, MANY = 6, 12  # entries
 NEAR = 0.15  # of the accumulation: how far a ratio of two losses may be from it
 TINY_RATE = 2e-6  # a step that most weights of bfloat16 round away
@@ -35,6 +36,7 @@ OR_BETA = (
     "print the beta that the trainer uses, and requires_grad of the weights; load an adapter with "
     "is_trainable=True",
 )
+_OF_WEIGHTS = re.compile(r"dtype\s*=|--dtype\b|precision torch|\bpure[_-]bf16\b", re.IGNORECASE)
 _KEEPS_FLOAT32 = re.compile(
     r"\b(?:q?lora|peft\w*|adapter\w*|deepspeed|zero[_-]?[123]|ds_z\w+|master\w*|amp|"
     r"mixed[_-]precision|autocast|stochastic[_ ]round\w*)\b",
@@ -54,7 +56,9 @@ def rate_not_asked(log: Log, beside: Beside) -> Finding | None:
     if above is None and not stands:
         return None
     entry = above or series[0][0]
-    proof = [f"{entry.where}: {said(entry, 'learning_rate')}", printed[-1].said]
+    nearest = max(printed, key=lambda one: one.number) if above else printed[-1]
+    proof = [f"{entry.where}: {said(entry, 'learning_rate')}", nearest.said]
+    proof += _torn(log) if above else []
     scheduler = beside.matching(_WARMS_UP_TO)
     is_default = math.isclose(entry.numbers["learning_rate"], DEFAULT_OF_WARMUP)
     if not scheduler or not is_default or beside.matching(_TOP):
@@ -62,6 +66,17 @@ def rate_not_asked(log: Log, beside: Beside) -> Finding | None:
     proof.append(f"{scheduler[0].where} says: {scheduler[1]}, and no warmup_max_lr is printed")
     why, advice = OF_THE_SCHEDULER
     return Finding("rate_not_asked", 8.0, entry, tuple(proof), why=why, advice=advice)
+
+
+def _torn(log: Log) -> list[str]:
+    """How the first losses climb, if they do."""
+    losses = [(e, v) for e, v in log.series("loss")[:FEW] if math.isfinite(v)]
+    if not losses:
+        return []
+    (first, low), (worst, high) = losses[0], max(losses, key=lambda pair: pair[1])
+    if high <= TORN * low:
+        return []
+    return [f"{said(first, 'loss')} at {first.where}, {said(worst, 'loss')} at {worst.where}"]
 
 
 def _is_told(setting: Setting) -> bool:
@@ -126,7 +141,8 @@ def _range(log: Log, name: str) -> str:
 
 def rounded_in_bfloat16(log: Log, beside: Beside) -> Finding | None:
     """All weights are in bfloat16, the rate is tiny, and the loss hardly moves."""
-    formats, rates = beside.of("dtype"), finite(log.values("learning_rate"))
+    formats = [one for one in beside.of("dtype") if _OF_WEIGHTS.search(one.line.text)]
+    rates = finite(log.values("learning_rate"))
     losses, levels = finite(log.values("loss")), thirds(log.values("loss"))
     if log.kind() != "supervised" or levels is None or len(losses) < MANY or not rates:
         return None
