@@ -69,8 +69,8 @@ class Setting:
 
     @property
     def meant(self) -> str:
-        """Its value, a number format by one name."""
-        return _SAME.get(self.value, self.value)
+        """Its value, a number or a number format written in one way."""
+        return _SAME.get(self.value, self.value) if self.number is None else f"{self.number:g}"
 
     @property
     def said(self) -> str:

@@ -70,9 +70,14 @@ def beside_a_sound_run(found: list[Finding], log: Log, beside: Beside) -> list[F
 
 def with_difference(one: Finding, bad: Log, good: Log, log: Log, beside: Beside) -> Finding:
     """The finding with the settings that are printed for both runs and differ."""
-    if one.cause.healthy or beside.changed():  # a head of its own: what decides has said it
+    if one.cause.healthy:
         return one
-    pairs = list(_different(settings_of(bad, log, beside), settings_of(good, log, beside)))
+    mine, others = (settings_of(run, log, beside) for run in (bad, good))
+    pairs = [
+        (before, now)
+        for before, now in _different(mine, others)
+        if not any(now.said in row for row in one.for_it)  # what decides has told it
+    ]
     rows = tuple(
         f"{before.written} {before.value} in it, {now.value} in the run of {span(good)} "
         f"({before.line.where}, {now.line.where})"

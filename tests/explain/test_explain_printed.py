@@ -48,6 +48,11 @@ def test_a_rate_far_above_the_printed_one_is_named(line):
     assert found.key == "rate_not_asked" and "line 1" in " ".join(found.for_it)
 
 
+def test_a_rate_that_a_sentence_tells_of_the_next_run_is_asked_for():
+    said = "and this is what I get with a learning_rate of 1e-3 when it is run again"
+    assert "rate_not_asked" not in keys([*RATED], "learning_rate=1e-06", said)
+
+
 def test_the_default_of_a_scheduler_is_named():
     log = [part for n in range(1, 9) for part in ({"loss": 9.0 + n % 3}, SPEED.format(n, 0.001))]
     found = answer(log, ENGINE + ', "params": {"warmup_num_steps": 1}}').causes[0]

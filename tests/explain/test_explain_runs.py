@@ -70,6 +70,20 @@ def test_nothing_is_said_of_settings_that_are_alike_or_not_printed():
         assert "in it" not in " ".join(answer.causes[0].for_it)
 
 
+def test_a_number_written_in_two_ways_is_one():
+    answer = said("learning_rate=1e-4", BROKEN, "learning_rate=0.0001", SOUND)
+    assert "in it" not in " ".join(answer.causes[0].for_it)
+
+
+def test_runs_of_three_settings_in_tables():
+    head = "gradient_accumulation_steps={}\n\n| Step | Training Loss | grad_norm |\n|---|---|---|"
+    sound = "\n".join(f"| {n} | {2 - n / 10:.3f} | {0.8 + n % 2 / 20:.3f} |" for n in range(1, 9))
+    broken = "\n".join(f"| {n} | {2 - n / 99:.3f} | nan |" for n in range(1, 9))
+    answer = said(head.format(1), sound, head.format(2), broken, head.format(4), broken)
+    assert answer.causes[0].at.where == "line 29"
+    assert "4 in it, 1 in the run of lines 5 to 12" in " ".join(answer.causes[0].for_it)
+
+
 def test_a_loss_of_0_is_no_hidden_nan_beside_a_kl_that_is_a_number():
     assert said(BROKEN).causes[0].key == "norm_never_finite"
     hidden = [row | {"kl": NAN} for row in BROKEN]

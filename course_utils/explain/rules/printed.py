@@ -46,11 +46,12 @@ _KEEPS_FLOAT32 = re.compile(
 
 def rate_not_asked(log: Log, beside: Beside) -> Finding | None:
     """The rate of the log is 100 times every one that is printed, or stands at a 100th of them."""
-    printed = [one for one in beside.of("learning_rate") if one.number and not _is_told(one)]
+    known = [one for one in beside.of("learning_rate") if one.number]
+    printed = [one for one in known if not _is_told(one)]
     series = [(e, v) for e, v in log.series("learning_rate") if math.isfinite(v) and v > 0]
     if not printed or not series:
         return None
-    asked, rates = [one.number for one in printed], [rate for _, rate in series]
+    asked, rates = [one.number for one in known], [rate for _, rate in series]
     above = next((e for e, v in series if v >= ANOTHER * max(asked)), None)
     stands = len(rates) >= FEW and min(rates) == max(rates) <= min(asked) / ANOTHER
     if above is None and not stands:
