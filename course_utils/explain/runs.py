@@ -83,7 +83,7 @@ def with_difference(one: Finding, bad: Log, good: Log, log: Log, beside: Beside)
         f"({before.line.where}, {now.line.where})"
         for before, now in pairs[:MAX_NAMED]
     )
-    if len(pairs) != 1:
+    if len(pairs) != 1 or one.why:  # several may be it, or the reason is known
         return replace(one, for_it=(*one.for_it, *rows))
     (before, now), *_ = pairs
     why = f"with {before.written} {before.value}, and not with {now.value}: {one.says}"
