@@ -83,4 +83,9 @@ def test_a_gradient_of_0_for_another_reason_is_not(change):
 def test_groups_without_a_spread_have_no_gradient_and_are_not_cut_off():
     grpo = {"reward": 0.5, "reward_std": lambda n: 0.3 if n < 10 else 0.0}
     assert "no_gradient" not in keys(rows(24, **ENDS, **grpo))
-    assert keys(rows(24, **ENDS, **grpo | {"reward_std": 0.3}))[0] == "no_gradient"
+    alive = grpo | {"reward_std": 0.3}
+    assert keys(rows(24, **ENDS, **alive))[0] == "no_gradient"
+    tied = {"frac_reward_zero_std": lambda n: 0.2 if n < 10 else 1.0}
+    assert "no_gradient" not in keys(rows(24, **ENDS, **alive, **tied))
+    level = {"critic/advantages/max": lambda n: 1.7 if n < 10 else 0.0}
+    assert "no_gradient" not in keys(rows(24, **ENDS, **alive, **level))

@@ -12,7 +12,7 @@ ENGINES = {
     *("rollout_kl", "token_error"),
 }
 GROWN, LEAST_APART = 5.0, 1e-3  # times the first difference; what two engines always have
-STILL_COUNT, MANY_FOLD = 0.8, 3.0  # of the samples; times the first third, by the last one
+STILL_COUNT, MANY_FOLD = 0.8, 4.0  # of the samples; times the first third, by the last one
 STEADY = 0.2, 0.8  # of the last third: where the middle one stands
 FEW_TOKENS, SILENCE = 5.0, 2.0  # tokens of a reply; the end is one of them
 

@@ -80,7 +80,9 @@ def _has_to_learn(entry: Entry, kind: str) -> bool:
     if not entry.numbers.get("learning_rate", 0.0) > 0:
         return False
     if kind == "policy":
-        return entry.numbers.get("reward_std", 0.0) > 0
+        is_tied = entry.numbers.get("zero_std_share", 0.0) > 0.95
+        has_advantage = entry.numbers.get("advantage_max", 1.0) > 0
+        return entry.numbers.get("reward_std", 0.0) > 0 and has_advantage and not is_tied
     return _costs(entry) and abs(entry.numbers["loss"]) > LEARNT
 
 
