@@ -122,7 +122,7 @@ DUE = {
     "open-r1-255": "parts_apart",
     "open-r1-478": "ranks_disagree",
     "open-r1-704": "replies_cut",
-    "open-r1-704-second": None,
+    "open-r1-704-second": "no_kl_term",
     "open_llama-63": "falls_by_epochs",
     "peft-1043": "merged_not_equal",
     "peft-1388": "merged_not_equal",
