@@ -104,5 +104,6 @@ FIRST_NAN = (
         met="anomaly",
         instrument="watch",
         phrases=(Phrase(r"Function '\w+' returned nan values in its"),),
+        beside="odds",
     ),
 )

@@ -67,6 +67,7 @@ GRADIENTS = (
         kinds=("no_grad",),
         harm=STILL,
         explains=keys("on_policy_zero_loss"),
+        beside="cut off",
     ),
     Cause(
         "nothing_trainable",

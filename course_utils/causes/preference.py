@@ -19,6 +19,17 @@ PREFERENCE = (
         explains=keys("dpo_start"),
     ),
     Cause(
+        "beta_zero",
+        "beta is 0: the loss of DPO is ln 2 whatever the model says, its rewards are 0, and no "
+        "gradient comes of it",
+        "a beta above 0, 0.1 for instance",
+        "the beta that the trainer was given",
+        thread="trl#1627",
+        kinds=("preference",),
+        harm=STILL,
+        explains=NOTHING_MOVES | keys("dpo_start rows_pooled_wrong pairs_alike"),
+    ),
+    Cause(
         "wrong_reference",
         "the rewards of DPO are far from 0 in the first step, where policy and "
         "reference must agree: the reference is not the model that is trained",

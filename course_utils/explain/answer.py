@@ -38,8 +38,9 @@ class Answer:
     trend: str = ""  # that the loss has none
     kind: str = "supervised"  # or preference, or policy: by its fields
     restart: str = ""  # how the last run was told from the one before it
+    about: str = ""  # where the run stands that is explained, if it is an earlier one
     mentions: tuple[Mention, ...] = ()  # what sentences speak of, and what would tell
-    entries: tuple[Entry, ...] = field(default=(), repr=False)  # of the last run, thinned out
+    entries: tuple[Entry, ...] = field(default=(), repr=False)  # of that run, thinned out
 
     @property
     def causes(self) -> tuple[Finding, ...]:
@@ -130,7 +131,8 @@ def _head(answer: Answer) -> str:
     names = f": {', '.join(answer.fields)}." if answer.fields else "."
     rows = [fill(read_ + names, WIDTH)]
     if answer.restart:
-        said = f"More than one run is in it ({answer.restart}). This is about the last one."
+        run = f"the run of {answer.about}" if answer.about else "the last one"
+        said = f"More than one run is in it ({answer.restart}). This is about {run}."
         rows.append(fill(said, WIDTH))
     turned = answer.causes[0].at if answer.causes else None
     if answer.rests_on_words:

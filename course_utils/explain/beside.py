@@ -16,18 +16,25 @@ _NAMES = {  # of a setting, by the name used here
     "tokens_per_gpu": "max_tokens_per_gpu ppo_max_token_len_per_gpu",
     "temperature": "temperature T",
     "accumulation": "gradient_accumulation_steps accumulation grad_accum",
-    "beta": "beta kl_coef init_kl_coef kl_loss_coef",
-    "dtype": "dtype torch_dtype",
+    "learning_rate": "learning_rate lr max_lr peak_lr warmup_max_lr peak_learning_rate",
+    "beta": "beta pref_beta dpo_beta kl_coef init_kl_coef kl_loss_coef",
+    "dtype": "dtype torch_dtype precision",
+    "zero_stage": "stage zero_stage",
     "fp16": "fp16",
     "bf16": "bf16",
 }
 _KNOWN = {one: name for name, some in _NAMES.items() for one in some.split()}
 _SETTING = re.compile(
-    r"(?<![\w./])(?:--)?(?P<name>[A-Za-z][\w-]*)['\"]?(?:\s*[=:]\s*|\s+(?:is\s+|of\s+)?)['\"]?"
-    r"(?:torch\.)?(?P<value>\d+(?:\.\d+)?(?:e-?\d+)?|true|b?float16|float32|half|[bf]p?16|auto)"
+    r"(?<![\w./])(?:--)?(?:\w+\.)*(?P<name>[A-Za-z][\w-]*)['\"]?"
+    r"(?:\s*[=:]\s*|\s+\.{3,}\s+|\s+(?:is\s+|of\s+)?)['\"]?"
+    r"(?:torch\.)?(?P<value>\d+(?:\.\d+)?(?:e-?\d+)?|true|b?float16|float32|half|fp32|bf16|fp16|auto)"
     r"(?![\w.]*\w)",
     re.IGNORECASE,
 )
+_STAGE = re.compile(
+    r"(?<![a-z])(?P<written>(?:ds_z|zero[_-]?))(?P<value>[0-3])(?!\d)", re.IGNORECASE
+)
+_SAME = {"bf16": "bfloat16", "fp16": "float16", "half": "float16", "fp32": "float32"}  # formats
 _HEADER = re.compile(r"^\W*(?:run \w+\W+)?[\w-]+\s*[=:]\s*[\w.]+\W*$")  # nothing else on its line
 _OTHERWISE = re.compile(
     r"^\W*(?:(?:and|now|same \w+|then) )?with(?:out)?\b.*:\s*$|\bswitch(?:ed|ing) to\b|"
@@ -51,6 +58,7 @@ class Setting:
     value: str
     line: Line
     before: int = 0  # entries that stood before it
+    written: str = ""  # its name in the log
 
     @property
     def number(self) -> float | None:
@@ -58,6 +66,11 @@ class Setting:
             return float(self.value)
         except ValueError:
             return None
+
+    @property
+    def meant(self) -> str:
+        """Its value, a number or a number format written in one way."""
+        return _SAME.get(self.value, self.value) if self.number is None else f"{self.number:g}"
 
     @property
     def said(self) -> str:
@@ -81,12 +94,7 @@ class Beside:
         if len(self.lines) >= MAX_LINES:
             return
         self.lines.append((self.num_entries, part))
-        for found in _SETTING.finditer(part.text):
-            written = found["name"].replace("-", "_")
-            name = _KNOWN.get(written) or _KNOWN.get(written.lower())
-            if name and (name != "temperature" or written != "t"):
-                value = found["value"].lower()
-                self.settings.append(Setting(name, value, part, self.num_entries))
+        self.settings += (Setting(*one, part, self.num_entries, w) for *one, w in _read(part.text))
 
     def of(self, name: str) -> list[Setting]:
         return [one for one in self.settings if one.name == name]
@@ -94,6 +102,33 @@ class Beside:
     def number(self, name: str) -> Setting | None:
         """The last setting of this name that is a number."""
         return next((one for one in reversed(self.of(name)) if one.number is not None), None)
+
+    def all_matching(self, pattern: re.Pattern) -> list[tuple[Line, str]]:
+        """Every match in all lines, with its line."""
+        return [(line, found[0]) for _, line in self.lines for found in pattern.finditer(line.text)]
+
+    def within(self, after: str, until: str) -> "Beside":
+        """The lines between two places."""
+        low, high = _place(after), _place(until)
+        lines = [(at, line) for at, line in self.lines if low < _place(line.where) < high]
+        return Beside(lines=lines, num_entries=self.num_entries)
+
+    def between(self, after: str, until: str) -> "Beside":
+        """What holds for a run between two places of a log ("" for its ends): what is set there,
+        and what was set before and is not set anew."""
+        seen = [
+            one for one in self.settings if not until or _place(one.line.where) <= _place(until)
+        ]
+        anew = {one.name for one in seen if after and _place(one.line.where) > _place(after)}
+        held = [
+            one for one in seen if one.name not in anew or _place(one.line.where) > _place(after)
+        ]
+        lines = [
+            (at, line)
+            for at, line in self.lines
+            if not until or _place(line.where) <= _place(until)
+        ]
+        return Beside(held, lines, self.num_entries, self.last)
 
     def prompt_tokens(self) -> tuple[int, Line] | None:
         """How long a prompt is said to be."""
@@ -126,6 +161,29 @@ class Beside:
         """The first line of all that matches, with what does."""
         found = ((line, pattern.search(line.text)) for _, line in self.lines)
         return next(((line, match[0]) for line, match in found if match), None)
+
+
+def _read(text: str) -> Iterator[tuple[str, str, str]]:
+    """Name, value and written name of each setting in a line.
+
+    >>> list(_read("--gradient-accumulation-steps 4 --deepspeed ds_z2.json"))
+    [('accumulation', '4', 'gradient_accumulation_steps'), ('zero_stage', '2', 'ZeRO stage')]
+    """
+    for found in _SETTING.finditer(text):
+        written = found["name"].replace("-", "_")
+        name = _KNOWN.get(written) or _KNOWN.get(written.lower())
+        value = found["value"].lower()
+        if name == "zero_stage":
+            yield name, value, "ZeRO stage"
+        elif name and (name != "temperature" or written != "t"):
+            yield name, value, written
+    for found in _STAGE.finditer(text):
+        yield "zero_stage", found["value"], "ZeRO stage"
+
+
+def _place(where: str) -> int:
+    """The number of a line or entry."""
+    return int(where.rpartition(" ")[2])
 
 
 def is_prose(text: str) -> bool:

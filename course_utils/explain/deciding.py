@@ -9,8 +9,11 @@ from dataclasses import replace
 
 from course_utils.explain import allocations, checkpoints
 from course_utils.explain.beside import Beside, Setting
+from course_utils.explain.entries import MAX_QUOTE, Entry
 from course_utils.explain.finding import AFTER_IT, Finding
 from course_utils.explain.log import Log
+from course_utils.explain.numbers import said as quoted
+from course_utils.explain.rules.nonfinite import BOUND_ODDS, OF_ODDS
 
 _KEPT_IN_BFLOAT16 = re.compile(r"dtype['\"]?\s*[:=]\s*['\"]?(?:torch\.)?bfloat16", re.IGNORECASE)
 _RUN_IN_FLOAT16 = re.compile(
@@ -24,6 +27,23 @@ _ADDED = re.compile(
 _BARE = re.compile(r"\{\{-? ?\.Prompt ?-?\}\}")
 _PAD_IS_END = re.compile(r"pad_token(?:_id)?['\"]?\s*[=:]\s*\S*eos_token(?:_id)?", re.IGNORECASE)
 _NO_KEY = re.compile(r"Could not find (?:response|instruction) key `[^`]*`", re.IGNORECASE)
+_DROPOUT = re.compile(
+    r"(?<![\w])(?:--)?(?:attention|hidden|attn|resid|embd)[_-]p?drop(?:out)?(?:[_-]prob)?['\"]?"
+    r"[\s.=:]+0?\.0*[1-9]\d*",
+    re.IGNORECASE,
+)
+WITH_DROPOUT = (
+    "the trainer scores with dropout on, and the engine that samples has none: with the same "
+    "weights the two give one token different probabilities",
+    "attention and hidden dropout 0 in the trainer",
+)
+_FUSED = re.compile(r"\b\w+_fusion\b(?=['\"]?\s*[=:]\s*true)", re.IGNORECASE)
+_ADAPTER = re.compile(r"\blora[._](?:rank|r|merge|alpha)\W+\w+|\bpeft_config\b", re.IGNORECASE)
+_SENT = re.compile(r"\d+ tensors,? [\d.,]+ ?[KMG]i?B")
+_SAVES = re.compile(
+    r"\b(?:sav(?:ed?|ing)|checkpoint|evaluat\w+|merg\w+|convert\w*)\b", re.IGNORECASE
+)
+NEARLY_SURE = 0.05  # nats: a log-prob that soon reaches 0
 SAID_SO = 9.2  # above a nan that the log hides
 _OVERLAPS = re.compile(r"overlap_comm['\"]?\s*[:=]\s*true", re.IGNORECASE)
 _STAGE_2 = re.compile(r"zero_?2\b|[\"']?stage[\"']?\s*[:=]\s*2\b|zero_stage\W+2\b", re.IGNORECASE)
@@ -85,7 +105,21 @@ def _other_run(setting: Setting) -> str:
 
 
 def _engines(one: Finding, beside: Beside, log: Log) -> Finding:
-    """A temperature that the sampler divides by and the trainer does not."""
+    """A dropout of the trainer, kernels that round, or a temperature that only one divides by."""
+    if found := beside.matching(_DROPOUT):
+        why, advice = WITH_DROPOUT
+        said = f"{found[0].where} says: {found[1]}"
+        return replace(one, for_it=(*one.for_it, said), why=why, advice=f"{advice}; {one.fix}")
+    kernels = beside.all_matching(_FUSED) if log.values("token_error") else []
+    if kernels:
+        names = ", ".join(dict.fromkeys(words for _, words in kernels))
+        said = f"{kernels[0][0].where} says: {names}"
+        hint = f"run it once with these off, for kernels that round in between: {names}; {one.fix}"
+        return replace(one, for_it=(*one.for_it, said), advice=hint)
+    return _temperature(one, beside)
+
+
+def _temperature(one: Finding, beside: Beside) -> Finding:
     changed = beside.changed()
     if changed is None or changed[1].name != "temperature":
         return one
@@ -102,6 +136,52 @@ def _engines(one: Finding, beside: Beside, log: Log) -> Finding:
         advice="divide the trainer's logits by the temperature as well, and let vLLM return "
         'log-probs after it (logprobs_mode="processed_logprobs")',
     )
+
+
+def _adapter(one: Finding, beside: Beside, log: Log) -> Finding:
+    """A sampler that falls behind where an adapter is trained."""
+    if (found := beside.matching(_ADAPTER)) is None:
+        return one
+    sent = [words for _, words in beside.all_matching(_SENT)]
+    rows = (f"{found[0].where} says: {found[1]}",)
+    if len(sent) > 1 and len(set(sent)) == 1:
+        rows = (*rows, f"each of {len(sent)} syncs sends the same: {sent[0]}")
+    return replace(
+        one,
+        for_it=(*one.for_it, *rows),
+        why=f"{one.says}. An adapter is trained: a sync that sends the base alone leaves the "
+        "sampler where it began",
+        advice="let the sync send the adapter, or the merged weights, and ask the sampler which "
+        f"adapters it holds; {one.fix}",
+    )
+
+
+def _odds(one: Finding, beside: Beside, log: Log) -> Finding:
+    """A nan behind log1p in a run of ORPO, whose odds take log(1 - p)."""
+    if "Log1PBackward" not in one.at.text or "log_odds" not in log.fields:
+        return one
+    logps = log.series("chosen_logp")
+    if not logps or not -NEARLY_SURE < logps[-1][1] <= 0:
+        return replace(one, why=OF_ODDS, advice=BOUND_ODDS)
+    (first, _), (last, _) = logps[0], logps[-1]
+    said_so = (
+        f"{quoted(first, 'chosen_logp')} at {first.where}, {quoted(last, 'chosen_logp')} at "
+        f"{last.where}: the chosen replies are all but certain"
+    )
+    return replace(one, for_it=(*one.for_it, said_so), why=OF_ODDS, advice=BOUND_ODDS)
+
+
+def _cut_off(one: Finding, beside: Beside, log: Log) -> Finding:
+    """What was printed between the last gradient and the first 0."""
+    norms = [entry for entry, _ in log.series("grad_norm")]
+    if not isinstance(one.at, Entry) or one.at not in norms[1:]:
+        return one
+    before = norms[norms.index(one.at) - 1]
+    between = beside.within(before.where, one.at.where)
+    if (found := between.matching(_SAVES)) is None:
+        return one
+    said = f"{found[0].where}, just before it: {found[0].text.strip()[:MAX_QUOTE]}"
+    return replace(one, for_it=(*one.for_it, said))
 
 
 def _half(one: Finding, beside: Beside, log: Log) -> Finding:
@@ -210,6 +290,9 @@ _BY_NAME: dict[str, Callable[[Finding, Beside, Log], Finding]] = {
     "length": _labels_masked,
     "temperature": _engines,
     "groups": _no_signal,
+    "odds": _odds,
+    "adapter": _adapter,
+    "cut off": _cut_off,
     "allocation": _memory,
     "shapes": _shapes,
     "positions": _index,

@@ -50,6 +50,16 @@ _PATTERNS = tuple(
             "policy_loss",
             r"actor/(pg|policy)_loss|(train/)?(pg|policy)_loss|act(or)?[_ ]loss|loss/policy_avg|pg",
         ),
+        (
+            "rollout_kl",
+            r"(\w+/)?(rollout_corr|mismatch)/(rollout_)?(k3_)?kl|"
+            r"(\w+/)*(vllm_kl|mismatch_kl(/mean)?|train_rollout_kl)",
+        ),
+        (
+            "effective_share",
+            r"(\w+/)*(rollout_(corr|is)[_/])?(ess(_ratio)?|(rollout_is_)?eff(ective)?_sample_size)",
+        ),
+        ("token_error", r"(train/)?token[_ ]mult[_ ]prob[_ ]error"),
         ("kl_loss", r"(actor/|train/)?kl_loss"),
         ("kl_coefficient", r"actor/kl_coef|(critic/|objective/)?kl_coef"),
         ("old_kl", r"actor/ppo_kl|policy/approxkl_avg"),
@@ -73,7 +83,7 @@ _PATTERNS = tuple(
         (
             "logp_difference",
             r"(train/)?(sampling/sampling_logp_difference/mean|train_rollout_logprob_abs_diff)|"
-            r"generation kl error",
+            r"generation kl error|(train/)?gen_kl_error",
         ),
         ("logp_difference_max", r"(train/)?sampling/sampling_logp_difference/max"),
         ("router_loss", r"(train/)?(router_)?(aux|load_balancing)_loss"),

@@ -4,11 +4,11 @@ import math
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from course_utils.explain.entries import Entry, Line
 
-MAX_KEPT = 20_000
+MAX_KEPT, MAX_RUNS = 20_000, 8
 _OFF = r"(?![\"']?\s*[:=]\s*(false|no|1(\.0*)?)\b)"  # without a scaler a scale of 1 is printed
 _SCALER = re.compile(
     rf"\b(?:(?:fp16|float16|half){_OFF}|(?:loss|grad)[_ ]scale{_OFF}|\w*scaler)\b|OVERFLOW!",
@@ -26,6 +26,9 @@ _RESUMES = re.compile(
     re.IGNORECASE,
 )
 _NO_KL = re.compile(r"\b(?:beta|kl_coef)\b\W*(?:is|=|:)?\W*0(?:\.0+)?(?![\d.])", re.IGNORECASE)
+_WEIGHS_KL = re.compile(
+    r"\b(?:beta|kl_coef|kl_loss_coef)['\"]?\s*[:=]\s*['\"]?(?!0(?:\.0*)?(?![\d.]))\d", re.IGNORECASE
+)
 _CHOOSES = re.compile(
     r"metric_for_best_model\W+(?:eval_)?loss|load_best_model_at_end\W+True", re.IGNORECASE
 )
@@ -55,13 +58,15 @@ class Log:
     num_entries: int = 0
     restart: str = ""  # how the last run was told from the one before it
     num_of_last: int = 0  # entries of the last run
-    before_it: list[Entry] = field(default_factory=list)  # the entries of that one
+    earlier: list["Log"] = field(default_factory=list)  # the runs before it, the last ones of them
     skips: list[Skip] = field(default_factory=list)
     names_scaler: bool = False
     error: Line | None = None  # the first line that names an error
     resumed: Line | None = None  # the line, before any entry, that says so
     resumed_after: tuple[Entry, Line] | None = None  # the last line between entries that says so
     no_kl: Line | None = None  # says that the KL term has the weight 0
+    weighs_kl: Line | None = None  # says that it has a weight
+    kl_not_computed: Entry | None = None  # the first of the entries, whose kl is nan in all
     chooses: Line | None = None  # says that the best checkpoint is chosen by the evaluation
     warms_up: Line | None = None  # says for how many steps the rate is to rise
     empty_cell: Entry | None = None  # the first row in which nan stands for no number
@@ -95,6 +100,8 @@ class Log:
             self.resumed_after = self.entries[-1], line
         if _NO_KL.search(line.text):
             self.no_kl = line
+        if _WEIGHS_KL.search(line.text):
+            self.weighs_kl = line
         if self.warms_up is None and WARMS_UP.search(line.text):
             self.warms_up = line
         if _CHOOSES.search(line.text):
@@ -105,10 +112,7 @@ class Log:
         self.num_entries += 1
         restart = "" if _is_evaluation(entry) else self._restart(entry)
         if restart:
-            self.restart = restart
-            self.before_it, self.num_of_last = self.entries, 0
-            self.entries, self.skips, self.error = [], [], None
-            self._states, self._turning, self._counts = {}, set(), {}
+            self._begin_anew(restart)
         if not _is_evaluation(entry):
             self._count(entry)
         if self._turns(entry):
@@ -119,11 +123,20 @@ class Log:
             self._thin_out()
         return bool(restart)
 
+    def _begin_anew(self, restart: str) -> None:
+        self.earlier.append(replace(self, earlier=[]))
+        del self.earlier[:-MAX_RUNS]
+        self.restart, self.num_of_last = restart, 0
+        self.entries, self.skips, self.error, self.summary = [], [], None, None
+        self._states, self._turning, self._counts = {}, set(), {}
+
     def close(self) -> None:
         """All has been read: what sums up a run stands for it if nothing else was logged."""
         if not self.entries and self.summary is not None and self.summary.has_metric:
             self.add(self.summary)
-        self._drop_empty_cells()
+        for run in (*self.earlier, self):
+            run._drop_empty_cells()
+            run._drop_kl_of_nothing()
 
     def _drop_empty_cells(self) -> None:
         """Where training and evaluation have rows of their own, nan stands for a cell without a
@@ -138,6 +151,18 @@ class Log:
             for name in pair:
                 if math.isnan(entry.numbers[name]):
                     del entry.numbers[name]
+
+    def _drop_kl_of_nothing(self) -> None:
+        """A kl that is nan in all entries, beside finite losses, is in none of them."""
+        held, norms = self.series("kl"), self.values("grad_norm")
+        losses = self.values("loss") + self.values("policy_loss")
+        is_finite = all(map(math.isfinite, losses + norms)) and (any(losses) or any(norms))
+        if not held or not is_finite or self.weighs_kl or "reward" not in self.fields:
+            return
+        if all(math.isnan(value) for _, value in held):
+            self.kl_not_computed = held[0][0]
+            for entry, _ in held:
+                del entry.numbers["kl"]
 
     def _count(self, entry: Entry) -> None:
         self._counts |= {n: v for n in ("step", "epoch") if (v := entry.numbers.get(n)) is not None}
@@ -208,6 +233,10 @@ class Log:
 
     def _place(self, entry: Entry) -> int:
         return next(number for number, one in enumerate(self.entries) if one is entry)
+
+    def is_after(self, entry: Entry, other: Entry) -> bool:
+        """Whether one of `entries` stands behind another."""
+        return self._place(entry) > self._place(other)
 
     def before(self, entry: Entry) -> Entry | None:
         """The entry just before one of `entries`."""

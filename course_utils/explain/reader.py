@@ -2,13 +2,11 @@
 
 import io
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import chain, islice
 from typing import SupportsInt
 
 from course_utils.causes import ranked
 from course_utils.causes.cause import LATER
-from course_utils.causes.shared import NOT_FINITE
 from course_utils.explain.answer import Answer
 from course_utils.explain.benchmarks import turned_round
 from course_utils.explain.beside import Beside
@@ -17,14 +15,22 @@ from course_utils.explain.complaints import HINT
 from course_utils.explain.deciding import decided
 from course_utils.explain.document import read_document
 from course_utils.explain.entries import Entry, Line
-from course_utils.explain.finding import AFTER_IT, Finding
+from course_utils.explain.finding import Finding
 from course_utils.explain.heard import Heard
-from course_utils.explain.log import TRAINED, Log
+from course_utils.explain.log import Log
 from course_utils.explain.module_names import names_apart
 from course_utils.explain.numbers import listed, said, thirds, trend
 from course_utils.explain.reading import read
-from course_utils.explain.rules import RULES
 from course_utils.explain.rules.gradients import scaler_skips
+from course_utils.explain.runs import (
+    beside_a_sound_run,
+    of_an_earlier_run,
+    of_finding,
+    settings_of,
+    shown_by,
+    span,
+    worries_of_earlier,
+)
 from course_utils.explain.serving import served
 from course_utils.explain.shown_rows import shown_rows
 from course_utils.explain.spoken import spoken
@@ -89,30 +95,31 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
     hints = [decided(one, beside, log) for one in heard.hints()]
     found += [one for one in hints if one.weight > HINT]
     hints = [*hints, *heard.exception(log)] if all(f.cause.healthy for f in found) else []
-    names = sorted({name for entry in log.entries for name in entry.names.values()})
+    findings = _ranked(found, hints)
+    run = of_finding(log, findings[0].at if findings else None)
+    names = sorted({name for entry in run.entries for name in entry.names.values()})
     return Answer(
-        findings=_ranked(found, hints),
+        findings=findings,
         num_entries=log.num_entries,
         num_lines=int(num_lines),
         fields=tuple(names[:12]),
         known=frozenset(log.fields),
         not_finite=tuple(log.not_finite()),
         zeros=tuple(_zeros(log)),
-        worries=tuple(worries(log)),
+        worries=(*worries(log), *worries_of_earlier(log)),
         trend=_no_trend(log),
         kind=log.kind(),
         restart=log.restart,
+        about="" if run is log else span(run),
         mentions=tuple(mentions(beside)),
-        entries=tuple(log.entries),
+        entries=tuple(run.entries),
     )
 
 
 def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
     """What the numbers show, what is said outright, and what stands beside them."""
-    found = [_from_its_beginning(log, one) for one in _by_rules(log)]
-    is_compared = beside.changed() or beside.compares(log.num_of_last)
-    if is_compared and log.before_it and all(one.cause.healthy for one in found):
-        found += _of_the_run_before(log)
+    found = shown_by(log, settings_of(log, log, beside) if log.entries else beside)
+    by_numbers = any(not one.cause.healthy for one in found)
     if not log.entries and (skips := scaler_skips(log)):
         found.append(skips)
     found += heard.findings(log)
@@ -120,20 +127,13 @@ def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
     found += [*shown_rows(beside), *turned_round(beside, log)]
     if not any(one.weight >= LATER for one in found):
         found += standstill(beside)
-    return [decided(one, beside, log) for one in found]
-
-
-def _by_rules(log: Log) -> list[Finding]:
-    return [one for rule in RULES if (one := rule(log)) is not None] if log.entries else []
-
-
-def _of_the_run_before(log: Log) -> Iterator[Finding]:
-    """What is wrong with the run before the last one, which shows nothing with another setting."""
-    earlier = Log(entries=log.before_it, num_entries=len(log.before_it))
-    for one in _by_rules(earlier):
-        if not one.cause.healthy:
-            found = _from_its_beginning(earlier, one)
-            yield replace(found, for_it=(*found.for_it, AFTER_IT))
+    found = beside_a_sound_run([decided(one, beside, log) for one in found], log, beside)
+    is_sound = all(one.cause.healthy for one in found)
+    is_compared = beside.changed() or beside.compares(log.num_of_last)
+    if not by_numbers and (is_sound or is_compared):
+        earlier = of_an_earlier_run(log, beside)
+        return [*earlier, *(one for one in found if not (earlier and one.cause.healthy))]
+    return found
 
 
 def _ranked(found: list[Finding], hints: list[Finding]) -> tuple[Finding, ...]:
@@ -148,18 +148,6 @@ def _ranked(found: list[Finding], hints: list[Finding]) -> tuple[Finding, ...]:
     if any(not one.cause.healthy for one in kept.values()):
         kept.pop("improves", None)
     return tuple(sorted(kept.values(), key=lambda one: -one.weight))
-
-
-def _from_its_beginning(log: Log, one: Finding) -> Finding:
-    """What is not finite is quoted from its first entry on, also where a later one shows more."""
-    if one.key not in NOT_FINITE or not isinstance(one.at, Entry):
-        return one
-    first = log.where_it_began(one.at)
-    if first is one.at:
-        return one
-    names = [name for name in TRAINED if name in first.numbers]
-    proof = f"it begins at {first.where}: {said(first, *names)}"
-    return replace(one, at=first, for_it=(proof, *one.for_it))
 
 
 def _zeros(log: Log) -> Iterator[str]:

@@ -25,7 +25,7 @@ PIPED = re.compile(
 )
 DASHED = re.compile(rf"(?:^|[\s*|])(?P<name>[\w@./-]+):\s*(?P<value>{NUMBER}){_AFTER}")
 BOXED = re.compile(rf"\|\s*(?P<name>[\w/ ]+?)\s*\|\s*(?P<value>{NUMBER})\s*\|")
-EQUALS = re.compile(rf"(?<![\w/])(?P<name>[A-Za-z_][\w/]*)\s*=\s*(?P<value>{NUMBER})(?![\w/.])")
+EQUALS = re.compile(rf"(?<![\w/])(?P<name>[A-Za-z_][\w/]*)\s*=\s*\[?(?P<value>{NUMBER})(?![\w/.])")
 ALONE = re.compile(rf"^\s*(?:wandb:\s+)?(?P<name>[\w./-]+)\s+(?P<value>{NUMBER})\s*$")
 BULLET = re.compile(
     rf"^\s*[\u2022*-]\s*(?P<name>[A-Za-z][\w ./-]{{1,40}}):\s*(?P<value>{NUMBER})\s*$"
@@ -40,6 +40,7 @@ PLAIN = re.compile(
     rf"(?P<value>{NUMBER})(?![\w/.%])",
     re.IGNORECASE,
 )
+AHEAD = re.compile(r"^\s*(?P<name>step)\s+(?P<value>\d+)(?:\s*/\s*\d+)?\s*\|", re.IGNORECASE)
 FORMS = (  # and a sign without which a line is not of that form
     (BOXED, "|"),
     (PIPED, "|"),
@@ -146,4 +147,7 @@ def _best_form(where: str, text: str) -> list[Entry]:
             best = found
         if best and len(best[0].numbers) >= ENOUGH:
             break
+    if best and (step := AHEAD.match(text)):
+        ahead = Entry(where, text, {"step": float(step["value"])}, {"step": step["name"]})
+        best[0] = ahead.beneath(best[0])
     return best

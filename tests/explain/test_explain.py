@@ -106,14 +106,15 @@ def test_one_number_that_is_not_finite_forbids_healthy(name, value):
     assert not answer.is_healthy and answer.not_finite
 
 
-def test_the_last_of_two_runs_is_explained():
+def test_the_last_of_two_runs_is_explained_unless_only_the_first_is_odd():
     first = [{"loss": 2 - n / 10, "epoch": n / 10} for n in range(11)]
     second = [{"loss": 2.0 - n / 12, "epoch": n / 10} for n in range(8)]
     summary = {"train_runtime": 9.0, "train_loss": 1}
     answer = explain("\n".join(map(str, [*first, summary, *second])))
     assert not answer.is_odd and "epoch falls from 1 to 0" in str(answer)
     dead = [{"loss": float("nan"), "grad_norm": float("nan"), "epoch": n / 10} for n in range(8)]
-    assert not explain("\n".join(map(str, dead + second))).is_odd
+    assert explain("\n".join(map(str, dead + second))).causes[0].at.where == "line 1"
+    assert explain("\n".join(map(str, dead + dead))).causes[0].at.where == "line 9"
 
 
 def test_a_number_cut_off_is_none():

@@ -281,3 +281,11 @@ def test_lines_of_code_beside_a_log_are_no_entries():
     code = ["total, steps = 0, 0", "    loss = 0", "reward = 0.0  # so far", "optimizer.step()"]
     assert explain("\n".join([*code, *FALLS])).num_entries == len(FALLS)
     assert explain("\n".join(f"loss = {2.5 - n / 9:.3f}" for n in range(8))).num_entries == 8
+
+
+def test_a_step_ahead_of_its_numbers_is_read_and_tells_two_runs_apart():
+    line = "Step {} | loss:{} lr:6e-07 tokens_per_second_per_gpu:2940.8 grad_norm:2.7952 "
+    once = [line.format(10 * n + 10, 1.9 - n / 50) for n in range(9)]
+    answer = explain("\n".join([*once, "the same with another seed", *once]))
+    assert answer.entries[2].numbers["step"] == 30
+    assert "step falls from 90 to 10" in answer.restart.lower()

@@ -28,10 +28,28 @@ NAMED = {
     "round_10/20_pasted": "proxy_rises_alone",
     "round_11/12_thread": "engines_disagree",
     "round_11/14_thread": "nan_shown_as_zero",
+    "round_13/01_log": "schedule_ends_early",
+    "round_13/03_log": "beta_zero",
+    "round_13/04_log": "engines_disagree",
+    "round_13/06_log": "no_gradient",
+    "round_13/07_log": "rewards_cut",
+    "round_13/09_log": "anomaly",
+    "round_13/10_log": "engines_disagree",
+    "round_13/11_log": "rounding_swallows",
+    "round_13/12_log": "loss_off_by_a_factor",
+    "round_13/14_log": "stale_sampler",
+    "round_13/16_log": "no_gradient",
+    "round_13/17_log": "rate_not_asked",
+    "round_13/18_log": "index_outside",
+    "round_13/20_log": "norm_never_finite",
+    "round_13/21_log": "gradients_not_cleared",
+    "round_13/22_log": "nan_weights",
+    "round_13/24_log": "fp16_overflow",
 }
 ACCUSED_OF_NOTHING = (
     *("round_9/16_zephyr_dpo", "round_9/22_pythia_v100"),
     *("round_10/07_pasted", "round_11/05_thread", "round_11/18_thread"),
+    *("round_13/02_log", "round_13/08_log", "round_13/13_log", "round_13/19_log"),
 )
 LEFT_OPEN = (
     *("round_9/07_lf_8gpu", "round_9/12_qwen2vl_lora", "round_9/19_dapo_math"),
@@ -58,6 +76,20 @@ def test_a_healthy_log_is_accused_of_nothing(name):
 def test_what_a_log_cannot_tell_is_left_open(name):
     first = answer(name).causes[0]
     assert "does not tell" in first.open + first.says
+
+
+SETTINGS_THAT_DIFFER = {
+    "round_13/11_log": "bfloat16 in it, float32 in the run of lines 34 to 57",
+    "round_13/20_log": "gradient_accumulation_steps 4 in it, 1 in the run of lines 32 to 36",
+    "round_13/21_log": "ZeRO stage 0 in it, 1 in the run of lines 39 to 53",
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS_THAT_DIFFER)
+def test_what_differs_between_two_runs_is_named(name):
+    told = answer(name)
+    assert not told.is_healthy and told.about
+    assert SETTINGS_THAT_DIFFER[name] in " ".join(told.causes[0].for_it)
 
 
 def test_a_collective_of_two_sizes_is_no_dead_process():

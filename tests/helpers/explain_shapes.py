@@ -68,6 +68,14 @@ SHAPES = {
     "engines_disagree": rows(
         4, loss=0.02, reward=0.4, **{"sampling/importance_sampling_ratio/mean": 0.6}
     ),
+    "gradients_not_cleared": rows(
+        12, loss=lambda n: 2.0 - n % 3 / 50, grad_norm=lambda n: 1.5 * n + 1.4, learning_rate=2e-5
+    ),
+    "stale_sampler": rows(
+        12,
+        **GRPO | {"loss": 0.02},
+        **{"rollout_corr/kl": lambda n: 0.002 * (n + 1), "rollout_corr/ess": lambda n: 1 - n / 20},
+    ),
     "sampler_not_finite": rows(
         4,
         loss=0.0,

@@ -1,4 +1,7 @@
-"""Each rule looks at a log for one cause: `rule(log)` gives a Finding, or None."""
+"""Each rule looks at a log for one cause: `rule(log)` gives a Finding, or None.
+
+Those of `RULES_OF_SETTINGS` are given what stands beside it as well: `rule(log, beside)`.
+"""
 
 from course_utils.explain.rules import (
     collapse,
@@ -11,6 +14,7 @@ from course_utils.explain.rules import (
     nonfinite,
     policy,
     preference,
+    printed,
     rates,
     replies,
     same_scores,
@@ -24,3 +28,4 @@ MODULES = (
     *(preference, rates, start, still, training, measured, looks_wrong),
 )
 RULES = tuple(rule for module in MODULES for rule in module.RULES)
+RULES_OF_SETTINGS = printed.RULES

@@ -7,8 +7,13 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import listed, said, thirds, trend
 
-ENGINES = {"importance_ratio", "logp_difference", "probability_difference"}
+ENGINES = {
+    *("importance_ratio", "logp_difference", "probability_difference"),
+    *("rollout_kl", "token_error"),
+}
 GROWN, LEAST_APART = 5.0, 1e-3  # times the first difference; what two engines always have
+STILL_COUNT, MANY_FOLD = 0.8, 4.0  # of the samples; times the first third, by the last one
+STEADY = 0.2, 0.8  # of the last third: where the middle one stands
 FEW_TOKENS, SILENCE = 5.0, 2.0  # tokens of a reply; the end is one of them
 
 
@@ -107,6 +112,27 @@ def sampler_stands(log: Log) -> Finding | None:
     return None
 
 
+def sampler_falls_behind(log: Log) -> Finding | None:
+    """The difference of sampler and trainer grows steadily, and fewer and fewer samples count."""
+    counts = trend(log.values("effective_share"))
+    if counts is None or counts[2] > STILL_COUNT * counts[0]:
+        return None
+    for name in ("rollout_kl", "logp_difference", "probability_difference"):
+        series, levels = log.series(name), trend(log.values(name))
+        if levels is None or not 0 < levels[0] < levels[2] / MANY_FOLD:
+            continue
+        if not levels[2] * STEADY[0] < levels[1] < levels[2] * STEADY[1]:
+            continue  # it jumps, or has come to rest
+        first, last = series[0], series[-1]
+        proof = (
+            f"{said(first[0], name)} at {first[0].where}, {said(last[0], name)} at "
+            f"{last[0].where}; by thirds of the log {listed(levels)}",
+            f"the effective sample size falls with it: {listed(counts)} by thirds",
+        )
+        return Finding("stale_sampler", 7.0, last[0], proof)
+    return None
+
+
 def _has_digits(value: float) -> bool:
     """Whether a share has so many digits that two evaluations do not agree by chance."""
     return len(f"{value:.10g}".replace(".", "").strip("0")) >= 4
@@ -114,6 +140,7 @@ def _has_digits(value: float) -> bool:
 
 RULES = (
     sampler_stands,
+    sampler_falls_behind,
     entropy_runs,
     engines_unseen,
     much_is_clipped,

@@ -1,18 +1,25 @@
 """A grad_norm that is not finite beside a finite loss, and the messages of loss scalers."""
 
 import math
+from itertools import pairwise
 
 from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
-from course_utils.explain.numbers import said, share
+from course_utils.explain.numbers import said, share, thirds
 
+FEWEST, ALIKE = 8, 1.6  # entries; times the least that a step adds
+CLIMBS = 1.3  # times the first losses
 LOW, LEAST = 256.0, 4.0  # loss scales: float16 leaves its range although little is multiplied
 
 
 def overflowing_steps(log: Log) -> Finding | None:
     """grad_norm inf or nan beside a finite loss that is not 0: always, at the end, or rarely."""
-    series = [(e, v) for e, v in log.series("grad_norm") if e.numbers.get("loss", 1.0) != 0]
+    series = [
+        (e, v)
+        for e, v in log.series("grad_norm")
+        if e.numbers.get("loss", 1.0) != 0 or is_zero_by_formula(e)
+    ]
     bad = [entry for entry, value in series if not math.isfinite(value)]
     if not bad or not all(_has_finite_loss(entry) for entry in bad):
         return None
@@ -33,6 +40,15 @@ def overflowing_steps(log: Log) -> Finding | None:
     is_rare = share(bad, series) <= 0.2 or (len(bad) <= 5 and bad[-1] is series[len(bad) - 1][0])
     key = "skipped_steps" if is_rare else "nan_now_and_then"
     return Finding(key, 5.0, bad[0], (counted, after))
+
+
+def is_zero_by_formula(entry: Entry) -> bool:
+    """Whether a loss of 0 is one of a policy (advantages add up to 0), and hides no nan.
+
+    What the loss is made of are numbers: the rewards, their spread, and the kl of the tokens.
+    """
+    parts = ("reward", "reward_std", "kl")
+    return all(math.isfinite(entry.numbers.get(name, math.nan)) for name in parts)
 
 
 def _alive_after(log: Log, entry: Entry) -> Entry | None:
@@ -89,4 +105,35 @@ def skipped_iterations(log: Log) -> Finding | None:
     return Finding("scaler_search", 4.0, bad[0], (counted,))
 
 
-RULES = (overflowing_steps, scaler_skips, skipped_iterations)
+def norms_add_up(log: Log) -> Finding | None:
+    """grad_norm grows from 0 by the same amount with each step, from the first one on."""
+    series = [(e, v) for e, v in log.series("grad_norm") if math.isfinite(v)]
+    taken, norms = _steps_taken([entry for entry, _ in series]), [norm for _, norm in series]
+    if len(norms) < FEWEST or not taken or taken[-1] < FEWEST * taken[0] or min(norms) <= 0:
+        return None
+    of_a_step = [norm / steps for norm, steps in zip(norms, taken, strict=True)]
+    falls = [1 for before, now in pairwise(norms) if now < before]
+    if max(of_a_step) > ALIKE * min(of_a_step) or share(falls, norms) > 0.1:
+        return None
+    (first, low), (last, high) = series[0], series[-1]
+    proof = (
+        f"grad_norm {low:.4g} at {first.where}, {high:.4g} at {last.where}: "
+        f"{min(of_a_step):.3g} to {max(of_a_step):.3g} for each of {taken[-1]:.0f} steps",
+    )
+    levels = thirds(log.values("loss"))
+    climbs = levels is not None and levels[2] > CLIMBS * levels[0]  # a norm may grow with a loss
+    return Finding("gradients_not_cleared", 5.5 if climbs else 7.5, first, proof)
+
+
+def _steps_taken(entries: list[Entry]) -> list[float]:
+    """How many steps each entry has behind it, its own too; [] if the first ones are missing."""
+    steps = [entry.numbers.get("step") for entry in entries]
+    if None in steps:
+        return [float(number) for number in range(1, len(entries) + 1)]
+    taken = [step - min(0.0, steps[0] - 1) for step in steps]
+    between = [now - before for before, now in pairwise(taken)]
+    begins = bool(between) and taken[0] <= 2 * max(1.0, min(between))
+    return taken if begins and min(between) > 0 else []
+
+
+RULES = (norms_add_up, overflowing_steps, scaler_skips, skipped_iterations)

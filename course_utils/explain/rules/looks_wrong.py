@@ -3,7 +3,7 @@
 import math
 from statistics import median
 
-from course_utils.explain.entries import MAX_QUOTE
+from course_utils.explain.entries import MAX_QUOTE, Entry
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import listed, said, share, thirds
@@ -26,13 +26,21 @@ def clips_nothing(log: Log) -> Finding | None:
 
 
 def no_kl_term(log: Log) -> Finding | None:
-    """The kl is 0 throughout, and the log says that its weight is."""
-    series = log.series("kl")
+    """The kl is 0 throughout, and the log says that its weight is; or it is nan throughout."""
+    series, entry = log.series("kl"), log.kl_not_computed
+    if entry is not None:
+        proof = f"{entry.names['kl']} nan in all entries, first {entry.where}"
+        beside = f"what is trained on is a number: {said(entry, *_trained_on(entry))}"
+        return Finding("no_kl_term", 2.9, entry, (proof, beside))
     if log.no_kl is None or not series or any(value != 0 for _, value in series):
         return None
     proof = f"{said(series[0][0], 'kl')} in all {len(series)} entries"
     stated = f"{log.no_kl.where} says: {log.no_kl.text.strip()[:MAX_QUOTE]}"
     return Finding("no_kl_term", 2.9, series[0][0], (proof, stated))
+
+
+def _trained_on(entry: Entry) -> list[str]:
+    return [name for name in ("loss", "policy_loss", "reward") if name in entry.numbers]
 
 
 def _learns(log: Log) -> bool:

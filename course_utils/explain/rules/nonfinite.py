@@ -6,6 +6,7 @@ from course_utils.explain.entries import MAX_QUOTE, Entry
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
 from course_utils.explain.numbers import recovers, said
+from course_utils.explain.rules.gradients import is_zero_by_formula
 from course_utils.explain.rules.start import UNIFORM
 
 LOSSES = ("loss", "policy_loss")
@@ -51,6 +52,8 @@ DECODES = "each nan adds the running mean to it: decode_logged_loss gives the lo
 def shown_as_zero(log: Log) -> Finding | None:
     """Transformers leaves a nan loss out of its running sum: 0 is printed beside grad_norm nan."""
     for entry, loss in log.series("loss"):
+        if is_zero_by_formula(entry):
+            continue
         if loss == 0 and not math.isfinite(entry.numbers.get("grad_norm", 0.0)):
             before = log.before(entry)
             huge = before is not None and abs(before.numbers.get("loss", 0.0)) > UNIFORM
@@ -69,7 +72,8 @@ def dead_from_the_start(log: Log) -> Finding | None:
     entry = log.entries[0]
     norm = entry.numbers.get("grad_norm", math.nan)
     names = [name for name in LOSSES if math.isnan(entry.numbers.get(name, 0.0))]
-    if entry.numbers.get("loss") == 0 and "grad_norm" in entry.numbers and math.isnan(norm):
+    is_zero = entry.numbers.get("loss") == 0 and not is_zero_by_formula(entry)
+    if is_zero and "grad_norm" in entry.numbers and math.isnan(norm):
         names = ["loss"]
     if not names or math.isfinite(norm):
         return None

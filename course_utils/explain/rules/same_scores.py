@@ -37,6 +37,8 @@ def one_score_without_gradient(log: Log) -> Finding | None:
     norms = log.values("grad_norm")
     if log.kind() == "policy" or len(series) < 3 or not hits or any(hits) or any(norms):
         return None
+    if "chosen_reward" in log.fields and "rejected_reward" in log.fields:
+        return None  # of DPO, whose accuracy is 0 where policy and reference are the same
     if not norms or max(abs(loss - LN_2) for _, loss in series) > 1e-4:
         return None
     entry = series[0][0]

@@ -10,6 +10,15 @@ from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import listed, said, share, spread, thirds, trend
 
 SMALL_RATE = 1e-5  # below it a step is lost in most weights of bfloat16
+FEW_ALIVE, ORDINARY = 3, 0.01  # entries of each kind; a norm
+LEARNT = 0.05  # a loss below it leaves next to nothing to learn
+CUT_OFF = (
+    "no gradient arrives any more, from one entry to the next: what is trained was cut off from "
+    "the loss there (frozen, replaced, or no longer used), and nothing is learnt after it",
+    "look at what ran just before it (a save, a conversion of the adapter, an evaluation): "
+    "requires_grad of the trained weights before and after it; go on from the last checkpoint "
+    "before it, without that step or with a version of the library in which it leaves them alone",
+)
 AGAIN = 5  # losses of four digits that come again: not by chance
 
 
@@ -40,6 +49,41 @@ def no_gradient_at_all(log: Log) -> Finding | None:
         return None
     counted = f"{len(dead)} of {len(series)} entries: {said(dead[0], 'grad_norm', 'loss')}"
     return Finding("no_gradient", 7.5, dead[0], (counted,))
+
+
+def cut_off(log: Log) -> Finding | None:
+    """grad_norm is exactly 0 from some entry on, after ordinary ones, though the rate is not."""
+    series = [(e, v) for e, v in log.series("grad_norm") if math.isfinite(v)]
+    alive = [number for number, (_, norm) in enumerate(series) if norm > 0]
+    dead = [entry for entry, _ in series[alive[-1] + 1 :]] if alive else []
+    if len(alive) < FEW_ALIVE or len(dead) < FEW_ALIVE or len(alive) + len(dead) < len(series):
+        return None
+    last, norm = series[alive[-1]]
+    if norm < ORDINARY or not all(_has_to_learn(entry, log.kind()) for entry in dead):
+        return None
+    turned = dead[0]
+    shown = [name for name in ("loss", "learning_rate") if name in turned.numbers]
+    proof = [
+        f"{turned.where}: grad_norm 0 beside {said(turned, *shown)}, and 0 to the end",
+        f"before it, {last.where}: {said(last, 'grad_norm')}",
+    ]
+    judged = [(e, v) for e, v in log.series("eval_loss") if log.is_after(e, last)]
+    if len(judged) > 1 and len({value for _, value in judged}) == 1:
+        places = f"{judged[0][0].where} and {judged[-1][0].where}"
+        proof.append(f"{said(judged[0][0], 'eval_loss')} at {places}, the same to the last digit")
+    why, advice = CUT_OFF
+    return Finding("no_gradient", 7.2, turned, tuple(proof), why=why, advice=advice)
+
+
+def _has_to_learn(entry: Entry, kind: str) -> bool:
+    """Whether there is a rate, and something that a gradient could come from."""
+    if not entry.numbers.get("learning_rate", 0.0) > 0:
+        return False
+    if kind == "policy":
+        is_tied = entry.numbers.get("zero_std_share", 0.0) > 0.95
+        has_advantage = entry.numbers.get("advantage_max", 1.0) > 0
+        return entry.numbers.get("reward_std", 0.0) > 0 and has_advantage and not is_tied
+    return _costs(entry) and abs(entry.numbers["loss"]) > LEARNT
 
 
 def _costs(entry: Entry) -> bool:
@@ -163,4 +207,4 @@ def _improves(log: Log, name: str, sign: int) -> bool:
     )
 
 
-RULES = (flat, no_gradient_at_all, repeats, one_answer, norm_repeats, rounded_away)
+RULES = (flat, no_gradient_at_all, cut_off, repeats, one_answer, norm_repeats, rounded_away)

@@ -162,7 +162,7 @@ def off_by_a_factor(log: Log) -> Finding | None:
     ratios, last = [], math.nan
     for one in log.entries:
         last = one.numbers.get("loss", last)
-        if (judged := one.numbers.get("eval_loss", math.nan)) > 0.01:
+        if (judged := one.numbers.get("eval_loss", math.nan)) > 0.01 and not math.isnan(last):
             ratios.append((last / judged, one))
     wholes = {round(ratio) if math.isfinite(ratio) else 0 for ratio, _ in ratios}
     if len(wholes) != 1 or min(wholes) < 2:

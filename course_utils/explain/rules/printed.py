@@ -1,0 +1,165 @@
+"""Numbers beside the settings that are printed for their run: `rule(log, beside)`."""
+
+import math
+import re
+
+from course_utils.explain.beside import Beside, Setting, is_prose
+from course_utils.explain.entries import Entry
+from course_utils.explain.finding import Finding
+from course_utils.explain.log import Log, finite
+from course_utils.explain.numbers import listed, said, spread, thirds
+from course_utils.explain.rules.preference import LN_2
+
+ANOTHER = 100.0  # times a printed rate
+TORN = 1.5  # times the first loss, within the first entries
+FEW, MANY = 6, 12  # entries
+NEAR = 0.15  # of the accumulation: how far a ratio of two losses may be from it
+TINY_RATE = 2e-6  # a step that most weights of bfloat16 round away
+HARDLY = 0.02  # of a loss: how far one that does not move may move
+_WARMS_UP_TO = re.compile(r"\bWarmup(?:Decay|Cosine)?LR\b")
+_TOP = re.compile(r"warmup_max_lr")
+DEFAULT_OF_WARMUP = 1e-3
+OF_THE_SCHEDULER = (
+    "the learning rate that is used is not the one that was asked for: DeepSpeed's scheduler has "
+    "no warmup_max_lr, and its default of 0.001 takes the place of the optimizer's lr",
+    "set warmup_max_lr (and warmup_min_lr) in the scheduler's params, or leave the scheduler out; "
+    "start again from the weights of before",
+)
+SUMMED = (
+    "the training loss is gradient_accumulation_steps times the evaluation loss of the same time: "
+    "micro-batches are summed where they should be averaged, and the gradient with them"
+)
+OR_BETA = (
+    "no gradient arrives, and policy and reference count as equal in every entry: no weight that "
+    "is trained takes part in the loss, or beta is 0, which makes the loss ln 2 whatever the model "
+    "says; the log does not tell which",
+    "print the beta that the trainer uses, and requires_grad of the weights; load an adapter with "
+    "is_trainable=True",
+)
+_OF_WEIGHTS = re.compile(r"dtype\s*=|--dtype\b|precision torch|\bpure[_-]bf16\b", re.IGNORECASE)
+_KEEPS_FLOAT32 = re.compile(
+    r"\b(?:q?lora|peft\w*|adapter\w*|deepspeed|zero[_-]?[123]|ds_z\w+|master\w*|amp|"
+    r"mixed[_-]precision|autocast|stochastic[_ ]round\w*)\b",
+    re.IGNORECASE,
+)
+
+
+def rate_not_asked(log: Log, beside: Beside) -> Finding | None:
+    """The rate of the log is 100 times every one that is printed, or stands at a 100th of them."""
+    known = [one for one in beside.of("learning_rate") if one.number]
+    printed = [one for one in known if not _is_told(one)]
+    series = [(e, v) for e, v in log.series("learning_rate") if math.isfinite(v) and v > 0]
+    if not printed or not series:
+        return None
+    asked, rates = [one.number for one in known], [rate for _, rate in series]
+    above = next((e for e, v in series if v >= ANOTHER * max(asked)), None)
+    stands = len(rates) >= FEW and min(rates) == max(rates) <= min(asked) / ANOTHER
+    if above is None and not stands:
+        return None
+    entry = above or series[0][0]
+    nearest = max(printed, key=lambda one: one.number) if above else printed[-1]
+    proof = [f"{entry.where}: {said(entry, 'learning_rate')}", nearest.said]
+    proof += _torn(log) if above else []
+    scheduler = beside.matching(_WARMS_UP_TO)
+    is_default = math.isclose(entry.numbers["learning_rate"], DEFAULT_OF_WARMUP)
+    if not scheduler or not is_default or beside.matching(_TOP):
+        return Finding("rate_not_asked", 8.0, entry, tuple(proof))
+    proof.append(f"{scheduler[0].where} says: {scheduler[1]}, and no warmup_max_lr is printed")
+    why, advice = OF_THE_SCHEDULER
+    return Finding("rate_not_asked", 8.0, entry, tuple(proof), why=why, advice=advice)
+
+
+def _torn(log: Log) -> list[str]:
+    """How the first losses climb, if they do."""
+    losses = [(e, v) for e, v in log.series("loss")[:FEW] if math.isfinite(v)]
+    if not losses:
+        return []
+    (first, low), (worst, high) = losses[0], max(losses, key=lambda pair: pair[1])
+    if high <= TORN * low:
+        return []
+    return [f"{said(first, 'loss')} at {first.where}, {said(worst, 'loss')} at {worst.where}"]
+
+
+def _is_told(setting: Setting) -> bool:
+    """Whether a setting stands in somebody's sentence, which may be about another run."""
+    return is_prose(setting.line.text)
+
+
+def micro_batches_summed(log: Log, beside: Beside) -> Finding | None:
+    """Training loss by evaluation loss is the printed accumulation, wherever both are known."""
+    setting, pairs = beside.number("accumulation"), _pairs(log)
+    if setting is None or (setting.number or 0) < 2 or len(pairs) < 2:
+        return None
+    ratios = [loss / entry.numbers["eval_loss"] for entry, loss in pairs]
+    if any(abs(ratio / setting.number - 1) > NEAR for ratio in ratios):
+        return None
+    entry, loss = pairs[-1]
+    proof = (
+        f"training loss by eval_loss is {min(ratios):.3g} to {max(ratios):.3g} in all "
+        f"{len(pairs)} evaluations; {loss:.4g} by {said(entry, 'eval_loss')} at {entry.where}",
+        setting.said,
+    )
+    return Finding("loss_off_by_a_factor", 7.0, entry, proof, why=SUMMED)
+
+
+def _pairs(log: Log) -> list[tuple[Entry, float]]:
+    """Each evaluation with the training loss before it, or the first one behind it."""
+    last = next((v for v in log.values("loss") if math.isfinite(v)), math.nan)
+    pairs = []
+    for entry in log.entries:
+        last = entry.numbers.get("loss", last)
+        if 0.01 < entry.numbers.get("eval_loss", math.nan) < math.inf and math.isfinite(last):
+            pairs.append((entry, last))
+    return pairs
+
+
+def beta_zero(log: Log, beside: Beside) -> Finding | None:
+    """Both rewards of DPO are exactly 0 in every entry: beta is, if it is printed as 0."""
+    rewards = log.values("chosen_reward") + log.values("rejected_reward")
+    losses, norms = finite(log.values("loss")), log.values("grad_norm")
+    if len(log.values("chosen_reward")) < 3 or any(rewards) or any(norms):
+        return None
+    if any(abs(loss - LN_2) > 1e-3 for loss in losses):
+        return None
+    entry, _ = log.series("chosen_reward")[0]
+    shown = [n for n in ("chosen_reward", "rejected_reward", "grad_norm") if n in entry.numbers]
+    proof = [f"{said(entry, *shown)} in all {len(rewards) // 2} entries"]
+    if spread(log.values("chosen_logp")):
+        proof.append(f"log-probs of the chosen replies differ: {_range(log, 'chosen_logp')}")
+    betas = [one for one in beside.of("beta") if "beta" in one.written and one.number is not None]
+    if betas and betas[-1].number == 0:
+        return Finding("beta_zero", 8.0, entry, (*proof, betas[-1].said))
+    if betas or not norms:
+        return None
+    why, advice = OR_BETA
+    return Finding("no_gradient", 7.8, entry, tuple(proof), why=why, advice=advice)
+
+
+def _range(log: Log, name: str) -> str:
+    values = finite(log.values(name))
+    return f"{min(values):.4g} to {max(values):.4g}"
+
+
+def rounded_in_bfloat16(log: Log, beside: Beside) -> Finding | None:
+    """All weights are in bfloat16, the rate is tiny, and the loss hardly moves."""
+    formats = [one for one in beside.of("dtype") if _OF_WEIGHTS.search(one.line.text)]
+    rates = finite(log.values("learning_rate"))
+    losses, levels = finite(log.values("loss")), thirds(log.values("loss"))
+    if log.kind() != "supervised" or levels is None or len(losses) < MANY or not rates:
+        return None
+    if not formats or formats[-1].meant != "bfloat16" or beside.matching(_KEEPS_FLOAT32):
+        return None
+    if not 0 < max(rates) <= TINY_RATE or abs(levels[2] - levels[0]) > HARDLY * abs(levels[0]):
+        return None
+    entry = log.series("loss")[0][0]
+    proof = (
+        formats[-1].said,
+        f"learning_rate up to {max(rates):.2g}: a step of that size moves no weight above "
+        f"{256 * max(rates):.2g}; all others round back",
+        f"the loss by thirds of the log: {listed(levels)}",
+    )
+    against = ("weights that are kept in float32 elsewhere would move; the log names none",)
+    return Finding("rounding_swallows", 5.5, entry, proof, against)
+
+
+RULES = (rate_not_asked, micro_batches_summed, beta_zero, rounded_in_bfloat16)

@@ -1,0 +1,119 @@
+"""Several runs in one log: which of them is explained, and which setting is other in it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from course_utils.causes.shared import NOT_FINITE
+from course_utils.explain.beside import Beside, Setting
+from course_utils.explain.deciding import decided
+from course_utils.explain.entries import Entry, Line
+from course_utils.explain.finding import AFTER_IT, Finding
+from course_utils.explain.log import TRAINED, Log
+from course_utils.explain.numbers import said
+from course_utils.explain.rules import RULES, RULES_OF_SETTINGS
+from course_utils.explain.worries import worries
+
+MAX_NAMED = 3
+
+
+def shown_by(log: Log, beside: Beside) -> list[Finding]:
+    """What the numbers of a run show, alone and beside its settings."""
+    if not log.entries:
+        return []
+    found = [one for rule in RULES if (one := rule(log)) is not None]
+    found += [one for rule in RULES_OF_SETTINGS if (one := rule(log, beside)) is not None]
+    return [_from_its_beginning(log, one) for one in found]
+
+
+def _from_its_beginning(log: Log, one: Finding) -> Finding:
+    """What is not finite is quoted from its first entry on, also where a later one shows more."""
+    if one.key not in NOT_FINITE or not isinstance(one.at, Entry):
+        return one
+    first = log.where_it_began(one.at)
+    if first is one.at:
+        return one
+    names = [name for name in TRAINED if name in first.numbers]
+    proof = f"it begins at {first.where}: {said(first, *names)}"
+    return replace(one, at=first, for_it=(proof, *one.for_it))
+
+
+def settings_of(run: Log, log: Log, beside: Beside) -> Beside:
+    """What stands beside one of the runs: its own settings, and those before it that still hold."""
+    runs = [*log.earlier, log]
+    number = next(n for n, one in enumerate(runs) if one is run)
+    after = runs[number - 1].entries[-1].where if number else ""
+    until = run.entries[-1].where if number + 1 < len(runs) else ""
+    return beside.between(after, until)
+
+
+def of_an_earlier_run(log: Log, beside: Beside) -> list[Finding]:
+    """What is wrong with the last of the earlier runs that shows a fault."""
+    for run in reversed(log.earlier):
+        own = settings_of(run, log, beside)
+        found = [one for one in shown_by(run, own) if not one.cause.healthy]
+        if found:
+            heard = beside if beside.changed() else own
+            found = [replace(one, for_it=(*one.for_it, AFTER_IT)) for one in found]
+            found = [decided(one, heard, run) for one in found]
+            return [with_difference(one, run, log, log, beside) for one in found]
+    return []
+
+
+def beside_a_sound_run(found: list[Finding], log: Log, beside: Beside) -> list[Finding]:
+    """Findings of the last run, with the setting that is other in an earlier, sound one."""
+    for run in reversed(log.earlier):
+        shown = shown_by(run, settings_of(run, log, beside))
+        if all(one.cause.healthy for one in shown):
+            return [with_difference(one, log, run, log, beside) for one in found]
+    return found
+
+
+def with_difference(one: Finding, bad: Log, good: Log, log: Log, beside: Beside) -> Finding:
+    """The finding with the settings that are printed for both runs and differ."""
+    if one.cause.healthy:
+        return one
+    mine, others = (settings_of(run, log, beside) for run in (bad, good))
+    pairs = [
+        (before, now)
+        for before, now in _different(mine, others)
+        if not any(now.said in row for row in one.for_it)  # what decides has told it
+    ]
+    rows = tuple(
+        f"{before.written} {before.value} in it, {now.value} in the run of {span(good)} "
+        f"({before.line.where}, {now.line.where})"
+        for before, now in pairs[:MAX_NAMED]
+    )
+    if len(pairs) != 1 or one.why:  # several may be it, or the reason is known
+        return replace(one, for_it=(*one.for_it, *rows))
+    (before, now), *_ = pairs
+    why = f"with {before.written} {before.value}, and not with {now.value}: {one.says}"
+    advice = f"{now.written} {now.value}, as in the other run, until the reason is found; {one.fix}"
+    return replace(one, for_it=(*one.for_it, *rows), why=why, advice=advice)
+
+
+def _different(one: Beside, other: Beside) -> Iterator[tuple[Setting, Setting]]:
+    """The settings of the same name that have another value in both."""
+    for name in dict.fromkeys(setting.name for setting in one.settings):
+        mine, others = one.of(name)[-1], other.of(name)
+        if others and others[-1].meant != mine.meant:
+            yield mine, others[-1]
+
+
+def span(run: Log) -> str:
+    """Where the entries of a run stand."""
+    first, last = run.entries[0].where, run.entries[-1].where
+    noun, _, number = first.rpartition(" ")
+    return f"{noun}s {number} to {last.rpartition(' ')[2]}"
+
+
+def of_finding(log: Log, at: object) -> Log:
+    """The run in which an entry stands; the last one for anything else."""
+    runs = (run for run in log.earlier if any(entry is at for entry in run.entries))
+    return log if isinstance(at, Line) else next(runs, log)
+
+
+def worries_of_earlier(log: Log) -> Iterator[str]:
+    """Why not to call the log healthy: what goes astray in a run before the last one."""
+    for run in log.earlier:
+        for one in (*run.not_finite(), *worries(run)):
+            yield f"{one} (in the run of {span(run)})"
