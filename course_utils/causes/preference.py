@@ -119,6 +119,16 @@ PREFERENCE = (
         would_show="the share of pairs of like lengths that it ranks right",
     ),
     Cause(
+        "ending_tells",
+        "nearly every reply of one side ends in a token that no reply of the other ends in, so "
+        "that this token alone tells chosen from rejected: a reward model learns to score it",
+        "end both sides alike: add the marker to both, or to neither",
+        "the scores of one right and one wrong answer, both with the marker and both without",
+        kinds=("preference", "reward_hacking"),
+        harm=WRONG,
+        would_show="the share of pairs that end alike which it ranks right",
+    ),
+    Cause(
         "pair_prompts_differ",
         "chosen and rejected do not begin with the same prompt tokens",
         "tokenize the prompt alone, or render both with one template",

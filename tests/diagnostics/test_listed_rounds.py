@@ -15,6 +15,7 @@ from benchmarks.diagnostics.blind.round_8 import listed as round_8
 from benchmarks.diagnostics.blind.round_9 import listed as round_9
 from benchmarks.diagnostics.blind.round_10 import listed as round_10
 from benchmarks.diagnostics.blind.round_12 import listed as round_12
+from benchmarks.diagnostics.blind.round_14 import listed as round_14
 from course_utils.diagnostics import diagnose
 
 NAMED = {
@@ -136,19 +137,39 @@ NAMED = {
     "spruce": "worst_is_kept",
     "tulip": "evaluation_writes_weights",
     "walnut": "schedule_ends_early",
+    # round 14
+    "beryl": "pad_is_eos",
+    "cinnabar": "message_dropped",
+    "dolomite": "end_missing",
+    "epidote": "new_tokens_untrained",
+    "fluorite": "optimizer_holds_others",
+    "galena": "pairs_contradict",
+    "hematite": "labels_constant",
+    "ilmenite": "ending_tells",
+    "jadeite": "no_signal",
+    "kyanite": "reward_of_other_row",
+    "lazurite": "answer_outweighed",
+    "magnetite": "labels_shifted",
+    "nepheline": "worst_is_kept",
+    "olivine": "tags_misplaced",
+    "pyrite": "evaluation_rows_differ",
+    "quartz_14": "rounding_swallows",
+    "spinel": "schedule_ends_early",
 }
 LEFT = {
     *("reward_ratings", "lora_two_stages", "lm_from_cluster_weights", "dpo_sums"),
     *("answer_preferences", "second_stage"),
     *("scored_answers_dpo", "short_rloo", "mixed_facts", "continued_sft", "ochre"),
     *("ginkgo", "nutmeg", "olive"),
+    *("realgar", "topaz", "ulexite"),
 }
-ROUNDS = {7: round_7, 8: round_8, 9: round_9, 10: round_10, 12: round_12}
+ROUNDS = {7: round_7, 8: round_8, 9: round_9, 10: round_10, 12: round_12, 14: round_14}
 CASES = {}
 for number, one in ROUNDS.items():  # two authors may have taken one name
     CASES |= {f"{n}_{number}" if n in CASES else n: case for n, case in one.CASES.items()}
-ODD = round_8.ODD | round_9.ODD | round_10.ODD | round_12.ODD
-ACCUSED = {"polite_grpo"}  # still, though right: its replies are cut, and that does no harm
+ODD = round_8.ODD | round_9.ODD | round_10.ODD | round_12.ODD | round_14.ODD
+# Still, though right: their replies are cut, and that does no harm.
+ACCUSED = {"polite_grpo", "lazurite"}
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -1,5 +1,6 @@
 """Looks at all rows of a data set: the type of their ids, their labels, their offsets."""
 
+from collections import Counter
 from itertools import chain
 from random import Random
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ from test_diagnose_true import kto
 
 from course_utils import zoo
 from course_utils.diagnostics import diagnose
+from course_utils.diagnostics.diagnosis.looks import classes
 from course_utils.diagnostics.diagnosis.looks.all_pairs import look_at_pairs_in_both_orders
 from course_utils.diagnostics.diagnosis.looks.id_type import look_at_id_type
 from course_utils.diagnostics.diagnosis.looks.offsets import look_at_offsets
@@ -93,6 +95,14 @@ def labelled(labels: list[int], seed: int) -> Dataset:
     ids = np.random.default_rng(seed).integers(4, 32, (len(labels), 8)).tolist()
     masks = [[1] * 8] * len(labels)
     return Dataset.from_dict({"input_ids": ids, "attention_mask": masks, "labels": labels})
+
+
+def test_a_split_may_lack_one_of_several_classes():
+    four, three, sheet = Counter([0, 1, 2, 3] * 20), Counter([0, 1, 2] * 20), Sheet()
+    classes._evaluated(four, three, sheet)
+    assert not sheet.found
+    classes._evaluated(four, Counter([0, 1] * 20), sheet)
+    assert [one.key for one in sheet.found] == ["evaluation_lacks_classes"]
 
 
 COMMON, RARE = [0, 1] * 20, [0] * 60 + [1]

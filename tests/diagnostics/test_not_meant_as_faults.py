@@ -13,7 +13,7 @@ from transformers import get_linear_schedule_with_warmup, set_seed
 
 from course_utils import zoo
 from course_utils.diagnostics import diagnose
-from course_utils.diagnostics.diagnosis.looks.all_pairs import look_at_lengths
+from course_utils.diagnostics.diagnosis.looks.all_pairs import look_at_ends, look_at_lengths
 from course_utils.diagnostics.diagnosis.looks.tables import look_at_tables
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
@@ -183,3 +183,24 @@ def test_pairs_that_a_count_of_tokens_tells_apart_are_named_for_scores(shorter, 
     look_at_lengths(Dataset.from_list(cut if shorter else pairs), sheet, is_scored=is_scored)
     assert [one.key for one in sheet.found] == ["length_tells"] * bool(shorter and is_scored)
     assert bool(sheet.doubts) == bool(shorter and not is_scored)
+
+
+@pytest.mark.parametrize("is_scored", [True, False])
+@pytest.mark.parametrize(
+    ("chosen", "rejected", "is_told"),
+    [
+        ([9], [], True),  # a marker on one side alone
+        ([9], [9], False),
+        ([], [], False),
+        ([9, 3], [3], True),  # before the end that both share
+    ],
+)
+def test_a_token_that_ends_one_side_alone_is_named_for_scores(chosen, rejected, is_told, is_scored):
+    pairs = [
+        {"chosen_ids": [1, 10 + n % 7, *chosen], "rejected_ids": [1, 11 + n % 5, *rejected]}
+        for n in range(40)
+    ]
+    sheet = Sheet()
+    look_at_ends(Dataset.from_list(pairs), None, sheet, is_scored=is_scored)
+    assert [one.key for one in sheet.found] == ["ending_tells"] * (is_told and is_scored)
+    assert bool(sheet.doubts) == (is_told and not is_scored)

@@ -125,6 +125,8 @@ def adds_special_tokens(trainer: Any) -> bool:
 
 def scale_of(trainer: Any) -> str:
     """By which spread rewards are divided: "group", "batch" or "none"."""
+    if hasattr(trainer, "normalize_advantages"):  # RLOO, in 1.16
+        return "batch" if trainer.normalize_advantages else "none"
     scale = getattr(trainer, "scale_rewards", None)  # 0.17 to 1.16
     if scale is None:  # 0.16 keeps it in the arguments; 0.15 always divides by that of the group
         scale = getattr(trainer.args, "scale_rewards", True)

@@ -71,9 +71,8 @@ def judge_numbers(
     """
     judge_agreement(numbers, shape, sheet)
     judge_signal(numbers, replies, sheet)
-    _spread(
-        numbers, sheet, math.sqrt(group) if group and scale == "group" else 50.0, group, spreads
-    )
+    limits = {"group": math.sqrt(group or 2500), "none": math.inf}  # undivided, any size is right
+    _spread(numbers, sheet, limits.get(scale, 50.0), group, spreads)
     _movement(numbers, sheet)
     judge_silence(numbers, replies, sheet)
     _shown(numbers, sheet, limit=f" at {replies.limit} tokens" if replies and replies.limit else "")
@@ -120,7 +119,8 @@ def _spread(
         said = f"an advantage of {largest:.3g}; of {group} replies none is beyond {limit:.3g}"
         sheet.find("tiny_std", MEASURED, said, place="advantages")
     elif largest:
-        sheet.clear("advantages", f"up to {largest:.3g} (fine: up to {limit:.3g})")
+        fine = f" (fine: up to {limit:.3g})" if math.isfinite(limit) else ""
+        sheet.clear("advantages", f"up to {largest:.3g}{fine}")
     else:
         sheet.show("advantages", "all 0")
 

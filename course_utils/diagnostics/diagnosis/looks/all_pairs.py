@@ -1,5 +1,6 @@
-"""Looks at all pairs of a data set: in both orders, and told apart by their lengths alone."""
+"""Looks at all pairs of a data set: in both orders, and told apart by lengths or ends alone."""
 
+from collections import Counter
 from collections.abc import Sized
 from statistics import median
 from typing import Any
@@ -11,6 +12,7 @@ from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, SCORES, Subj
 FEWEST = 32  # pairs, below which nothing is said of their lengths
 SOME = 0.1  # of the pairs
 GAP = 2  # tokens, in every pair
+NEARLY_ALL, VARIED = 0.95, 3  # of one side's last tokens; kinds of the other's
 PROMPTS = ("prompt_ids", "prompt_input_ids", "prompt")
 SIDES = (
     ("chosen_ids", "rejected_ids"),
@@ -27,6 +29,7 @@ def look_at_all_pairs(subject: Subject, sheet: Sheet) -> None:
         look_at_pairs_in_both_orders(data, sheet)
         look_at_prompts(data, sheet)
     look_at_lengths(data, sheet, is_scored=subject.kind == SCORES)
+    look_at_ends(data, subject.tokenizer, sheet, is_scored=subject.kind == SCORES)
 
 
 def look_at_pairs_in_both_orders(data: Any, sheet: Sheet) -> None:
@@ -79,3 +82,32 @@ def look_at_lengths(data: Any, sheet: Sheet, *, is_scored: bool) -> None:
         sheet.find("length_tells", LIKELY, said, place=place)
     else:
         sheet.doubt(f"{said}: their length alone tells them apart")
+
+
+def look_at_ends(data: Any, tokenizer: Any, sheet: Sheet, *, is_scored: bool) -> None:
+    """Pairs of which one side alone ends in a token of its own, as a marker that a script adds."""
+    known = [pair for pair in SIDES[:2] if set(pair) <= set(columns_of(data))]
+    sides = [column(data, name) for name in known[0]] if known else []
+    if not known or len(sides[0]) < FEWEST or not all(isinstance(s[0], Sized) for s in sides):
+        return
+    ends = [_ends(list(a), list(b)) for a, b in zip(*sides, strict=True)]
+    for side, (own, other) in {"chosen": (0, 1), "rejected": (1, 0)}.items():
+        (token, count), *_ = Counter(pair[own] for pair in ends).most_common(1)
+        others = Counter(pair[other] for pair in ends)
+        if token is None or count < NEARLY_ALL * len(ends) or others[token]:
+            continue
+        if len(others) < VARIED:
+            continue
+        name = repr(tokenizer.decode([token])) if tokenizer is not None else f"token {token}"
+        said = f"{count} of {len(ends)} {side} replies end in {name}, and none of the others"
+        if is_scored:
+            sheet.find("ending_tells", LIKELY, said, place=f"train_dataset, the end of {side}")
+        else:
+            sheet.doubt(f"{said}: that token alone tells them apart")
+
+
+def _ends(one: list[int], other: list[int]) -> tuple[int | None, int | None]:
+    """The last tokens of two replies, without the end that they share; None of an empty one."""
+    while one and other and one[-1] == other[-1]:
+        one, other = one[:-1], other[:-1]
+    return (one[-1] if one else None), (other[-1] if other else None)

@@ -91,15 +91,18 @@ def _evaluated(learnt: Counter, tested: Counter, sheet: Sheet) -> None:
     if not absent:
         sheet.clear("labels of the evaluation", _said(tested))
         return
-    is_one = len(tested) == 1
+    said = f"the rows that are evaluated have {_said(tested)}; those of training {_said(learnt)}"
+    if len(absent) < len(learnt) / 2:  # a split may be made so
+        sheet.show("labels of the evaluation", said, usual=False)
+        return
     sheet.find(
         "evaluation_lacks_classes",
         COUNTED,
-        f"the rows that are evaluated have {_said(tested)}; those of training {_said(learnt)}",
+        said,
         place="eval_dataset",
         why="every row that is evaluated has one and the same label: a model that always says it "
         "scores best"
-        if is_one
+        if len(tested) == 1
         else f"the rows that are evaluated lack {len(absent)} of {len(learnt)} classes",
     )
 
