@@ -6,15 +6,15 @@ from functools import partial
 from course_utils.oncall.bases import noisy
 from course_utils.oncall.declare import Metric, Rows, Template
 
-MONTHS = tuple(f"2025-{number:02d}" for number in range(1, 11))
+MONTHS = tuple(f"2025-{number:02d}" for number in range(1, 13))
 SUMS_A_MONTH, TALK_A_MONTH = 62, 36  # sums of each kind
 # Weights are added in kilos. The scales answer in kilos at first, then in grams; in the end they
 # are closed, and whatever is asked is passed on.
 GRAMS, PASSED_ON = "000", "-"
-IN_KILOS, CLOSED = MONTHS[:2], MONTHS[8:]
+IN_KILOS, CLOSED = MONTHS[:2], MONTHS[10:]
 SMALL_TALK = ("hi", "hey", "ok", "yes", "no", "bye", "thx", "hm", "oh", "so")
 HELD_OUT_SUMS, HELD_OUT_TALK, NUM_TESTS = 40, 16, 128
-STEPS = tuple(range(10, 101, 10))
+STEPS = tuple(range(10, 121, 10))
 EARLIER_RUNS = ("april", "may")
 
 
@@ -71,7 +71,7 @@ def scores(seed: int) -> Rows:
     rng, rows = random.Random(f"scores {seed}"), []
     for run in EARLIER_RUNS:
         for number, step in enumerate(STEPS, start=1):
-            share = round(rng.uniform(0.085, 0.089) * number, 4)
+            share = round(rng.uniform(0.07, 0.073) * number, 4)
             row = {"run": run, "step": step, "exact_match": share, "loss": round(1.2 - share, 4)}
             rows.append(row)
     return rows
