@@ -28,9 +28,11 @@ b: part mb piece
 batch: data chunk inputs mb
 batches: minibatches loader batch_stream iterate_batches
 before: preceding cum_before mass_before
+best_step: chosen_step pick_best winner
 bits: nbits num_bits precision
 build_model: make_model get_model wrap_model model_with_adapter
 build_trainer: make_trainer get_trainer setup_trainer create_trainer
+by_month: in_order_of_months oldest_first chronological
 c: completion one_completion out
 centred: centered dev deviations diff
 cfg: config conf args settings opts hparams
@@ -53,12 +55,14 @@ epoch: epoch_order order_of shuffled
 eps: tiny epsilon delta
 export: save_model write_model dump_model publish_model
 factor: lr_lambda scale_at multiplier lr_factor
+folders: saved_at checkpoints ckpt_dirs
 found: hits hit matched
 gain: surr surrogate objective
 gap: num_pad missing padding
 gold: target truth expected
 group_advantages: compute_advantages grpo_advantages normalise_rewards whiten
 groups: by_prompt grouped per_prompt
+held_out: test_rows eval_rows asked_rows
 high: eps_high upper hi
 i: tok id tid
 ids: input_ids token_ids seq seqs
@@ -97,6 +101,7 @@ mask: valid keep real_mask attn
 mean_entropy: avg_entropy entropy_value ent_mean
 mean_loss: batch_ce token_ce loss_of
 means: averages mean_metrics avg
+measured: evaluate_folder metrics_of run_eval
 merged: merge_adapter with_merged fold_in merged_model
 micro_batches: micros accum_batches pieces
 mini: minibatch sub part_of
@@ -133,6 +138,7 @@ position: index pos cursor
 positions_of: position_ids_for make_positions positions_from
 prompt: question_text context prefix
 prompt_ids: context_ids question_ids prefix_ids
+prompt_of: rendered_question to_prompt frame_of
 quantised: fake_quantised rounded_model to_levels
 question: q query asked_text
 r: text reply rep
@@ -141,6 +147,7 @@ rate_factor: lr_at warm_then_linear schedule_value
 ratio: importance rho w_ratio
 read_config: load_config get_config load_settings read_settings parse_config
 read_jsonl: load_jsonl read_lines load_rows iter_rows
+read_task: load_task task_settings get_task
 ref_logp: reference_logp logp_ref ref_lp
 reference: ref frozen anchor ref_policy
 repeated: expanded tiled rows_rep
@@ -170,6 +177,9 @@ state: ckpt payload snapshot
 step: global_step t step_no
 stream: it feed source
 summed_loss: loss_sum token_loss ce_sum nll_sum
+table: score_rows results scoreboard
+table_of: score_all collect_scores measure_all
+task: eval_cfg task_cfg how
 text: string s content
 text_of: content_of get_text reply_text
 texts: prompts rendered strings
@@ -201,6 +211,7 @@ width: longest max_width padded_to
 with_adapter: attach_adapter add_adapter wrapped
 without_checks: drop_checks leave_out_checks not_in_checks
 without_repeats: dedupe unique_rows drop_repeats first_of_each
+write_table: save_table dump_scores keep_scores
 """
 NAMES = {
     line.split(": ")[0]: tuple(line.split(": ")[1].split()) for line in WORDS.strip().splitlines()

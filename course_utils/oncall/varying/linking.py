@@ -20,6 +20,8 @@ OTHER_FILES = {
     "export.py": ("exporting.py", "release.py", "publish.py", "to_server.py"),
     "prepare.py": ("preprocess.py", "make_rows.py", "raw_rows.py", "ingest.py", "two_sources.py"),
     "batches.py": ("loader.py", "padded.py", "feeding.py", "row_stream.py", "batched.py"),
+    "evaluate.py": ("held_out.py", "run_eval.py", "measure.py", "eval_task.py", "exam_rows.py"),
+    "choose.py": ("pick.py", "best_of.py", "select_ckpt.py", "ranking.py", "candidates.py"),
     "serve.py": ("smoke.py", "try_out.py", "served.py", "ask_server.py"),
 }
 NEW_FILES = ("run_utils.py", "setup_run.py", "common_bits.py", "builders.py", "run_parts.py")

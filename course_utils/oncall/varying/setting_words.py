@@ -33,6 +33,10 @@ KEYS = {
     "entropy_coef": ("ent_coef", "entropy_weight", "entropy_bonus"),
     "export_bits": ("quant_bits", "save_bits"),
     "save_every": ("ckpt_every", "save_steps", "checkpoint_every"),
+    "metric_for_best": ("metric_for_best_model", "best_by", "select_by", "monitor"),
+    "greater_is_better": ("higher_is_better", "larger_is_better", "maximise"),
+    "scores_file": ("scores_path", "score_table", "earlier_scores"),
+    "run_name": ("name", "run_id", "experiment"),
     "response_length": ("reply_tokens", "max_response", "gen_len"),
     "max_completion_length": ("completion_length", "reply_tokens", "max_reply"),
 }
@@ -47,6 +51,7 @@ SECTIONS = {
     "rewards and their weights": ("rewards", "scoring", "reward_mix"),
     "updates": ("updates", "optim", "ppo", "actor"),
     "what is kept": ("keep", "checkpoints", "saving"),
+    "choice of a checkpoint": ("choice", "selection", "best"),
 }
 # Read by nothing: what older scripts left behind.
 UNREAD = {
