@@ -34,6 +34,11 @@ KEYS = {
     "export_bits": ("quant_bits", "save_bits"),
     "save_every": ("ckpt_every", "save_steps", "checkpoint_every"),
     "response_length": ("reply_tokens", "max_response", "gen_len"),
+    "deal_over": ("data_ranks", "num_shards", "split_over", "readers"),
+    "buckets": ("reduce_buckets", "comm_groups", "bucket_list"),
+    "sync_every": ("reduce_every", "exchange_every", "comm_interval"),
+    "num_parts": ("ckpt_parts", "checkpoint_files", "state_parts"),
+    "tuned_on": ("ref_world", "swept_on", "rate_ranks"),
     "max_completion_length": ("completion_length", "reply_tokens", "max_reply"),
 }
 SECTIONS = {
@@ -46,6 +51,7 @@ SECTIONS = {
     "rollouts": ("rollouts", "sampling", "generation", "explore"),
     "rewards and their weights": ("rewards", "scoring", "reward_mix"),
     "updates": ("updates", "optim", "ppo", "actor"),
+    "workers": ("workers", "ranks", "dist", "topology"),
     "what is kept": ("keep", "checkpoints", "saving"),
 }
 # Read by nothing: what older scripts left behind.
