@@ -19,17 +19,21 @@ adapter: adapter_dir lora_path adapter_path
 adapter_config: lora_config peft_args make_lora lora_settings
 advantages: adv advs advantage
 alive: running unfinished live not_done
+all_gather: gather_all gather_from_ranks collect_values
+all_reduce: mean_over_ranks allreduce_mean reduce_mean
 ask: try_it smoke_test show_replies probe
 asked: encoded inputs enc prompts_in
 assistant: as_assistant bot_turn model_turn reply_turn
 at: offset lo begin
 average: ema_model ema averaged shadow
 b: part mb piece
+backward_of_all: backward_all grads_on_all backward_on_ranks
 batch: data chunk inputs mb
 batches: minibatches loader batch_stream iterate_batches
 before: preceding cum_before mass_before
 best_step: chosen_step pick_best winner
 bits: nbits num_bits precision
+broadcast: copy_from_source bcast send_from
 build_model: make_model get_model wrap_model model_with_adapter
 build_trainer: make_trainer get_trainer setup_trainer create_trainer
 by_month: in_order_of_months oldest_first chronological
@@ -44,6 +48,7 @@ clipped: clamped surrogate_clipped bounded
 collate: pad_batch collate_fn make_batch to_batch
 config: lora peft_conf adapter_conf
 correct: is_correct accuracy_reward exact exact_match
+counts: labelled_counts per_rank_tokens tokens_of
 decayed: decay_params with_decay decay
 done: progress frac fraction
 drawn: rng picker rand
@@ -56,16 +61,21 @@ eps: tiny epsilon delta
 export: save_model write_model dump_model publish_model
 factor: lr_lambda scale_at multiplier lr_factor
 folders: saved_at checkpoints ckpt_dirs
+files_of: shard_files paths_for files_for_rank
 found: hits hit matched
 gain: surr surrogate objective
 gap: num_pad missing padding
 gold: target truth expected
+group: same_param tied_group peers
 group_advantages: compute_advantages grpo_advantages normalise_rewards whiten
 groups: by_prompt grouped per_prompt
 held_out: test_rows eval_rows asked_rows
 high: eps_high upper hi
+host: node machine box_info
+hosts: nodes machines node_list
 i: tok id tid
 ids: input_ids token_ids seq seqs
+in_buckets: bucketed by_bucket walk_buckets
 index: idx sort_idx perm
 keep_top_p: nucleus_filter top_p_filter truncate_logits apply_top_p
 kept: subset filtered retained
@@ -83,6 +93,7 @@ load_model: get_model make_model init_model build_model load_policy
 load_pairs: pair_dataset load_preferences get_pairs make_pairs
 load_prompts: prompt_dataset get_prompts load_questions make_prompts
 load_reference: get_reference make_ref ref_model frozen_copy
+load_shard: rows_of_rank read_shard shard_rows
 load_tokenizer: get_tokenizer make_tokenizer init_tokenizer tokenizer_for
 load_weights: open_weights weights_from cached_base
 log: history logs records trace
@@ -98,6 +109,7 @@ make_optimizer: build_optimizer get_optim create_optimizer optimizer_for
 make_schedule: build_schedule get_scheduler lr_schedule_for create_schedule
 marker: tag_ids boundary start_ids
 mask: valid keep real_mask attn
+mean: average_of avg_tensor centre
 mean_entropy: avg_entropy entropy_value ent_mean
 mean_loss: batch_ce token_ce loss_of
 means: averages mean_metrics avg
@@ -108,8 +120,10 @@ mini: minibatch sub part_of
 minis: minibatches subs splits
 model: net policy lm network actor
 name: key label k
+named: listed params_here named_params
 newest: latest last_checkpoint latest_dir
 norm: grad_norm gnorm total_norm
+num_ranks: world world_size n_ranks
 num_rows: n_rows row_count total_rows
 num_tokens: n_tokens denom token_count
 number: n it iteration
@@ -120,16 +134,19 @@ one: item u single
 one_rollout: rollout_step iterate train_on rollout_and_update
 optimizer: optim opt adamw
 optimizer_step: train_step update_step do_step accumulate_and_step
+optimizers: optims opts_by_rank all_optimizers
 order: permutation row_order indices
 ordered: sorted_logits sorted desc
 output: out res fwd
 own: mine local_state held
 p: param weight tensor
 pad_id: pad padding_id pad_token
+parameters: same_weights peers_of weights_here
 parse: extract last_number read_number to_int
 part: sub p one_part
 parts: shards group_of micro
 path: filename file_path src where
+path_of: part_path ckpt_of file_of_rank
 per_epoch: num_batches steps_per_epoch per_pass
 pg_loss: policy_loss ppo_loss actor_loss
 plain: no_decay undecayed other_params
@@ -142,19 +159,23 @@ prompt_of: rendered_question to_prompt frame_of
 quantised: fake_quantised rounded_model to_levels
 question: q query asked_text
 r: text reply rep
+rank: r_id worker proc
 rate: lr_now current_lr lr
 rate_factor: lr_at warm_then_linear schedule_value
 ratio: importance rho w_ratio
 read_config: load_config get_config load_settings read_settings parse_config
 read_jsonl: load_jsonl read_lines load_rows iter_rows
 read_task: load_task task_settings get_task
+read_model: load_base_model fresh_model open_model
 ref_logp: reference_logp logp_ref ref_lp
 reference: ref frozen anchor ref_policy
 repeated: expanded tiled rows_rep
+replicas: models copies nets
 replies: responses outputs generated sampled
 reply: response answer_text said
 reply_ids: response_ids answer_ids target_tokens
 reply_mask: response_mask loss_mask action_mask
+resume: pick_up continue_from load_leg
 reward: score_reply grade compute_reward check
 rewards: scores_of returns rew
 rollout: sample generate_batch collect play
@@ -165,9 +186,13 @@ same: num_same equal_count ties
 sampler: engine worker actor
 save_adapter: write_adapter store_adapter dump_adapter
 save_checkpoint: store_state write_checkpoint snapshot save_state
+save_part: write_part dump_part store_part
 scale: step_size unit s
 schedule: scheduler lr_scheduler sched
+schedules: schedulers all_schedules lr_schedules
 score: forward_logp evaluate compute_logp logp_and_entropy
+share_gradients: sync_grads exchange_gradients reduce_grads
+share_weights: sync_weights spread_weights send_weights
 sheet_rows: from_sheet read_sheet graded_rows
 shuffle: reshuffle randomise do_shuffle
 size: n group_size chunk_size
@@ -175,7 +200,9 @@ start: first_label reply_start boundary_at
 starting_at: from_position resume_at stream_from
 state: ckpt payload snapshot
 step: global_step t step_no
+step_of_all: step_all update_all optim_steps
 stream: it feed source
+streams: feeds iterators row_streams
 summed_loss: loss_sum token_loss ce_sum nll_sum
 table: score_rows results scoreboard
 table_of: score_all collect_scores measure_all

@@ -22,6 +22,9 @@ OTHER_FILES = {
     "batches.py": ("loader.py", "padded.py", "feeding.py", "row_stream.py", "batched.py"),
     "evaluate.py": ("held_out.py", "run_eval.py", "measure.py", "eval_task.py", "exam_rows.py"),
     "choose.py": ("pick.py", "best_of.py", "select_ckpt.py", "ranking.py", "candidates.py"),
+    "collectives.py": ("comm.py", "fake_dist.py", "exchange.py", "cluster.py", "ring.py"),
+    "replicas.py": ("ranks.py", "parallel.py", "copies_of.py", "dp_models.py", "on_ranks.py"),
+    "shards.py": ("rank_rows.py", "dealing.py", "shard_data.py", "feeds_of.py", "input_files.py"),
     "serve.py": ("smoke.py", "try_out.py", "served.py", "ask_server.py"),
 }
 NEW_FILES = ("run_utils.py", "setup_run.py", "common_bits.py", "builders.py", "run_parts.py")

@@ -118,7 +118,8 @@ class _Inserter(cst.CSTTransformer):
         text = self.choices.pick(lines, "line", *key)
         if "{value}" in text:
             value = self.choices.pick(odd.values, "value", *key)
-            if odd.key and self.choices.chance(0.5, "as setting", *key):
+            has_cfg = any("cfg" in names for names in self.known)
+            if odd.key and has_cfg and self.choices.chance(0.5, "as setting", *key):
                 self.settings[odd.key] = value
                 value = f'cfg["{odd.key}"]'
             text = text.replace("{value}", str(value))

@@ -38,6 +38,11 @@ KEYS = {
     "scores_file": ("scores_path", "score_table", "earlier_scores"),
     "run_name": ("name", "run_id", "experiment"),
     "response_length": ("reply_tokens", "max_response", "gen_len"),
+    "deal_over": ("data_ranks", "num_shards", "split_over", "readers"),
+    "buckets": ("reduce_buckets", "comm_groups", "bucket_list"),
+    "sync_every": ("reduce_every", "exchange_every", "comm_interval"),
+    "num_parts": ("ckpt_parts", "checkpoint_files", "state_parts"),
+    "tuned_on": ("ref_world", "swept_on", "rate_ranks"),
     "max_completion_length": ("completion_length", "reply_tokens", "max_reply"),
 }
 SECTIONS = {
@@ -50,6 +55,7 @@ SECTIONS = {
     "rollouts": ("rollouts", "sampling", "generation", "explore"),
     "rewards and their weights": ("rewards", "scoring", "reward_mix"),
     "updates": ("updates", "optim", "ppo", "actor"),
+    "workers": ("workers", "ranks", "dist", "topology"),
     "what is kept": ("keep", "checkpoints", "saving"),
     "choice of a checkpoint": ("choice", "selection", "best"),
 }
