@@ -117,7 +117,7 @@ def test_what_is_closed_is_judged_as_it_was_handed_out(ticket):
     (ticket / fixed).write_text(healthy[fixed], encoding="utf-8")
 
     class Judge:
-        def verdict(self, case, files, *, seed, data_seed):
+        def verdict(self, case, files, *, seed, healthy, handed):
             return Verdict((), {}) if files == healthy else Verdict(("other files",), {})
 
     assert check.check(ticket, drawn, Judge).is_fixed
