@@ -97,7 +97,8 @@ def healthy_again(drawn: dict[str, folder.Ticket]):
 
     async def score(state: TaskState, target: Target) -> Score:
         ticket = drawn[str(state.sample_id)]
-        names = [*folder.handed_out(ticket)[1], report.NAME]
+        handed = folder.handed_out(ticket)[1]
+        names = [*handed, *await _added(handed), report.NAME]
         texts = {name: text for name in names if (text := await _read(name)) is not None}
         filled = texts.pop(report.NAME, None)
         async with one_at_a_time:
@@ -111,6 +112,12 @@ def healthy_again(drawn: dict[str, folder.Ticket]):
         )
 
     return score
+
+
+async def _added(handed: Files) -> list[str]:
+    """Modules that the sandbox holds beside the ticket's own."""
+    listed = await current_sandbox().exec(["sh", "-c", "ls *.py"])
+    return sorted(set(listed.stdout.split()) - handed.keys())
 
 
 async def _read(name: str) -> str | None:

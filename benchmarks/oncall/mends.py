@@ -7,7 +7,6 @@ another way today is left out. Every fix that is right in its author's judgement
 """
 
 import argparse
-import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -58,7 +57,7 @@ class Mend:
     def files(self) -> Files | None:
         """The mended files; None where the ticket is written in another way now."""
         handed = folder.handed_out(self.ticket)[1]
-        if digest(handed) != self.handed:
+        if folder.digest(handed) != self.handed:
             return None
         return handed | {
             name: _edited(handed.get(name, ""), edits) for name, edits in self.edits.items()
@@ -66,10 +65,6 @@ class Mend:
 
     def report_text(self) -> str:
         return yaml.safe_dump({"faults": [self.report]})
-
-
-def digest(files: Files) -> str:
-    return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _edited(text: str, edits: LineEdits) -> str:

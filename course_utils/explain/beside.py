@@ -76,6 +76,10 @@ class Setting:
     def said(self) -> str:
         return f"{self.line.where} says: {self.line.text.strip()[:MAX_QUOTE]}"
 
+    @property
+    def said_of_other_run(self) -> str:
+        return f"the run before it is not like this, and {self.said}"
+
 
 @dataclass
 class Beside:

@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from course_utils.explain import allocations, checkpoints
-from course_utils.explain.beside import Beside, Setting
+from course_utils.explain import allocations, checkpoints, engines
+from course_utils.explain.beside import Beside
 from course_utils.explain.entries import MAX_QUOTE, Entry
-from course_utils.explain.finding import AFTER_IT, Finding
+from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
 from course_utils.explain.numbers import said as quoted
 from course_utils.explain.rules.nonfinite import BOUND_ODDS, OF_ODDS
@@ -27,19 +27,6 @@ _ADDED = re.compile(
 _BARE = re.compile(r"\{\{-? ?\.Prompt ?-?\}\}")
 _PAD_IS_END = re.compile(r"pad_token(?:_id)?['\"]?\s*[=:]\s*\S*eos_token(?:_id)?", re.IGNORECASE)
 _NO_KEY = re.compile(r"Could not find (?:response|instruction) key `[^`]*`", re.IGNORECASE)
-_DROPOUT = re.compile(
-    r"(?<![\w])(?:--)?(?:attention|hidden|attn|resid|embd)[_-]p?drop(?:out)?(?:[_-]prob)?['\"]?"
-    r"[\s.=:]+0?\.0*[1-9]\d*",
-    re.IGNORECASE,
-)
-WITH_DROPOUT = (
-    "the trainer scores with dropout on, and the engine that samples has none: with the same "
-    "weights the two give one token different probabilities",
-    "attention and hidden dropout 0 in the trainer",
-)
-_FUSED = re.compile(r"\b\w+_fusion\b(?=['\"]?\s*[=:]\s*true)", re.IGNORECASE)
-_ADAPTER = re.compile(r"\blora[._](?:rank|r|merge|alpha)\W+\w+|\bpeft_config\b", re.IGNORECASE)
-_SENT = re.compile(r"\d+ tensors,? [\d.,]+ ?[KMG]i?B")
 _SAVES = re.compile(
     r"\b(?:sav(?:ed?|ing)|checkpoint|evaluat\w+|merg\w+|convert\w*)\b", re.IGNORECASE
 )
@@ -92,68 +79,12 @@ def _labels_masked(one: Finding, beside: Beside, log: Log) -> Finding:
     if (changed := beside.changed()) and changed[1].name == "max_length":
         return replace(
             one,
-            for_it=(*proof, _other_run(changed[0])),
+            for_it=(*proof, changed[0].said_of_other_run),
             why=f"no label is left at max_length {changed[1].value}, and some are at "
             f"{changed[0].value}: the rows are cut before their reply begins",
             advice="a max_length that holds prompt and reply; count the labels that are not -100",
         )
     return one
-
-
-def _other_run(setting: Setting) -> str:
-    return f"the run before it is not like this, and {setting.said}"
-
-
-def _engines(one: Finding, beside: Beside, log: Log) -> Finding:
-    """A dropout of the trainer, kernels that round, or a temperature that only one divides by."""
-    if found := beside.matching(_DROPOUT):
-        why, advice = WITH_DROPOUT
-        said = f"{found[0].where} says: {found[1]}"
-        return replace(one, for_it=(*one.for_it, said), why=why, advice=f"{advice}; {one.fix}")
-    kernels = beside.all_matching(_FUSED) if log.values("token_error") else []
-    if kernels:
-        names = ", ".join(dict.fromkeys(words for _, words in kernels))
-        said = f"{kernels[0][0].where} says: {names}"
-        hint = f"run it once with these off, for kernels that round in between: {names}; {one.fix}"
-        return replace(one, for_it=(*one.for_it, said), advice=hint)
-    return _temperature(one, beside)
-
-
-def _temperature(one: Finding, beside: Beside) -> Finding:
-    changed = beside.changed()
-    if changed is None or changed[1].name != "temperature":
-        return one
-    before, now = changed
-    other = _other_run(before)
-    if AFTER_IT in one.for_it:
-        before, now, other = now, before, now.said
-    return replace(
-        one,
-        for_it=(*one.for_it, other, now.said),
-        why=f"sampler and trainer agree at temperature {before.value} and differ at {now.value}: "
-        "the sampler divides its logits by the temperature, and one of the two log-probs is taken "
-        "without it",
-        advice="divide the trainer's logits by the temperature as well, and let vLLM return "
-        'log-probs after it (logprobs_mode="processed_logprobs")',
-    )
-
-
-def _adapter(one: Finding, beside: Beside, log: Log) -> Finding:
-    """A sampler that falls behind where an adapter is trained."""
-    if (found := beside.matching(_ADAPTER)) is None:
-        return one
-    sent = [words for _, words in beside.all_matching(_SENT)]
-    rows = (f"{found[0].where} says: {found[1]}",)
-    if len(sent) > 1 and len(set(sent)) == 1:
-        rows = (*rows, f"each of {len(sent)} syncs sends the same: {sent[0]}")
-    return replace(
-        one,
-        for_it=(*one.for_it, *rows),
-        why=f"{one.says}. An adapter is trained: a sync that sends the base alone leaves the "
-        "sampler where it began",
-        advice="let the sync send the adapter, or the merged weights, and ask the sampler which "
-        f"adapters it holds; {one.fix}",
-    )
 
 
 def _odds(one: Finding, beside: Beside, log: Log) -> Finding:
@@ -288,10 +219,10 @@ def _pad(one: Finding, beside: Beside, log: Log) -> Finding:
 _BY_NAME: dict[str, Callable[[Finding, Beside, Log], Finding]] = {
     "format": _half,
     "length": _labels_masked,
-    "temperature": _engines,
+    "temperature": engines.apart,
     "groups": _no_signal,
     "odds": _odds,
-    "adapter": _adapter,
+    "adapter": engines.behind,
     "cut off": _cut_off,
     "allocation": _memory,
     "shapes": _shapes,

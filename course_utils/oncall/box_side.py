@@ -43,45 +43,32 @@ def preload() -> None:
 def count() -> dict[str, int]:
     """Count optimizer steps and tokens seen with a gradient, from now on.
 
-    The tokens of a whole model count when its output has a gradient: a frozen teacher's do not.
+    What a frozen model reads does not count, as a teacher's tokens do not.
     """
     import torch
     from torch import nn
     from torch.nn.modules import module as hooks
     from torch.optim.optimizer import register_optimizer_step_post_hook
 
-    counted, depth, waiting = {"steps": 0, "tokens": 0}, 0, 0
+    counted, running = {"steps": 0, "tokens": 0}, []
 
     def stepped(*_: object) -> None:
         counted["steps"] += 1
 
     def entered(module: nn.Module, inputs: tuple) -> None:
-        nonlocal depth, waiting
-        depth += 1
-        if isinstance(module, nn.Embedding) and inputs and torch.is_grad_enabled():
-            waiting += inputs[0].numel()
+        running.append(module)
+        if not isinstance(module, nn.Embedding) or not inputs or not torch.is_grad_enabled():
+            return
+        if any(p.requires_grad for one in running for p in one.parameters()):
+            counted["tokens"] += inputs[0].numel()
 
-    def left(module: nn.Module, _inputs: tuple, output: object) -> None:
-        nonlocal depth, waiting
-        depth -= 1
-        if depth == 0:
-            if isinstance(module, nn.Embedding) or has_gradient(output):
-                counted["tokens"] += waiting
-            waiting = 0
+    def left(*_: object) -> None:
+        running.pop()
 
     register_optimizer_step_post_hook(stepped)
     hooks.register_module_forward_pre_hook(entered)
     hooks.register_module_forward_hook(left, always_call=True)
     return counted
-
-
-def has_gradient(output: object) -> bool:
-    """Whether a tensor in what a model returned is part of a graph."""
-    if isinstance(output, dict):
-        return any(map(has_gradient, output.values()))
-    if isinstance(output, list | tuple):
-        return any(map(has_gradient, output))
-    return bool(getattr(output, "requires_grad", False))
 
 
 def unpack(files: dict[str, str], folder: Path) -> None:

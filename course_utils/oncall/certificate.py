@@ -45,10 +45,13 @@ class Entry:
     report: str
     measured: list[dict[str, float]]
     version: int = folders.AS_THEY_ARE
+    handed: str = ""  # a digest of the files that were handed out
 
     @property
     def ticket(self) -> folders.Ticket:
-        return folders.Ticket(self.seed, self.level, self.mark, version=self.version)
+        return folders.Ticket(
+            self.seed, self.level, self.mark, version=self.version, handed=self.handed
+        )
 
     @property
     def name(self) -> str:
@@ -72,9 +75,15 @@ def entry_of(folder: Path, outcome: checks.Outcome) -> Entry:
     said = folders.text_files(folder, [report.NAME]).get(report.NAME, "")
     now = folders.run_files(folder, handed)
     files = {name: text for name, text in now.items() if text != handed.get(name)}
-    measured = list(outcome.measured)
     return Entry(
-        ticket.seed, ticket.level, ticket.mark, files, said, measured, version=ticket.version
+        ticket.seed,
+        ticket.level,
+        ticket.mark,
+        files,
+        said,
+        list(outcome.measured),
+        version=ticket.version,
+        handed=folders.digest(handed),
     )
 
 

@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from textwrap import fill
@@ -38,6 +38,7 @@ class Ticket:
     mark: str  # of the case, for this seed alone
     opened_at: float = 0.0
     version: int = AS_THEY_ARE  # of a folder from before there was another way
+    handed: str = ""  # a digest of the files that were handed out; a folder from before has none
 
 
 def draw(seed: int, level: int) -> Case:
@@ -69,9 +70,13 @@ def case_of(ticket: Ticket) -> Case:
     for name in cases.names():
         if _mark(ticket.seed, name) == ticket.mark:
             return cases.load(name)
-    raise BadRequest(
+    raise _of_another_version("its case is not among those that can be drawn now")
+
+
+def _of_another_version(why: str) -> BadRequest:
+    return BadRequest(
         "this ticket is of another version of the course",
-        why="its case is not among those that can be drawn now, so nothing can be judged",
+        why=f"{why}, so nothing can be judged",
         fix="draw a new one with `course oncall new`",
     )
 
@@ -102,8 +107,20 @@ class Drawn:
 
 
 def drawn(ticket: Ticket) -> Drawn:
-    """The files of a ticket, each ticket's written in its own way."""
-    return _drawn(case_of(ticket).id, ticket.seed, data_seed(ticket), ticket.version)
+    """The files of a ticket, each ticket's written in its own way.
+
+    Raises:
+        BadRequest: it would be written in another way now than it was.
+    """
+    found = _drawn(case_of(ticket).id, ticket.seed, data_seed(ticket), ticket.version)
+    if ticket.handed and ticket.handed != digest(found.handed):
+        raise _of_another_version("its files would be written in another way now")
+    return found
+
+
+def digest(files: Files) -> str:
+    """A short hash of files, names included."""
+    return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()[:16]
 
 
 @lru_cache(maxsize=16)
@@ -143,7 +160,7 @@ def write(folder: Path, ticket: Ticket, trainers: Trainers) -> None:
         )
     texts = files | {TICKET: _letter(case, trained), report.NAME: report.form(len(case.faults))}
     texts["run/console.log"] = without_box(trained.console)
-    texts[KEPT] = json.dumps(asdict(ticket))
+    texts[KEPT] = json.dumps(asdict(replace(ticket, handed=digest(files))))
     for name, text in texts.items():
         save(folder / name, text)
     binary = {f"base/{name}": data for name, data in base.items()} | trained.files

@@ -453,13 +453,41 @@ teacher(ids), policy(ids)
 with torch.no_grad():
     policy(ids)
 print(counted["tokens"])
+
+
+class Hidden(torch.nn.Module):
+    def forward(self, ids):
+        models[0](ids)  # neither a part of this module, nor in what it returns
+
+
+models = [policy]
+Hidden()(ids)
+print(counted["tokens"])
 """
 
 
 def test_the_tokens_of_a_frozen_teacher_do_not_count_however_it_is_run():
     command = [sys.executable, "-c", COUNTING]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-    assert done.stdout.split() == ["10"]
+    assert done.stdout.split() == ["10", "20"]
+
+
+def test_the_place_of_one_fault_is_none_of_another():
+    names = ("a", "b", "c")
+    planted = tuple(
+        (planting.Place("train.py", frozenset({10 * n}), frozenset({name})),)
+        for n, name in enumerate(names, start=1)
+    )
+    text = [f"x{n} = 0" for n in range(40)]
+    healthy, handed, fixed = (list(text) for _ in range(3))
+    for n, name in enumerate(names, start=1):
+        healthy[10 * n - 1], handed[10 * n - 1] = f"{name} = 1", f"{name} = 2"
+        fixed[10 * n - 1] = f"{name} = 3 - 2"  # each mended where it is, and otherwise
+    files = [{"train.py": "\n".join(lines)} for lines in (healthy, handed, fixed)]
+    found = planting.fixed_elsewhere(planted, *files)
+    for own, line in zip(found, (10, 20, 30), strict=True):
+        at = [n for n in (10, 20, 30) if any(planting.is_at(p, "train.py", str(n)) for p in own)]
+        assert at == [line]
 
 
 def test_a_key_of_two_letters_is_a_place():
@@ -585,6 +613,14 @@ def test_a_folder_that_is_no_ticket_is_told_so(tmp_path):
     (tmp_path / folder.KEPT).write_text(json.dumps(fields))
     with pytest.raises(BadRequest, match="another version"):
         folder.case_of(folder.read(tmp_path))
+
+
+def test_a_ticket_whose_files_would_be_written_otherwise_now_is_told_so(quick_ticket):
+    ticket, _, handed = quick_ticket
+    as_now = dataclasses.replace(ticket, handed=folder.digest(handed))
+    assert folder.handed_out(as_now)[1] == handed
+    with pytest.raises(BadRequest, match="another version"):
+        folder.handed_out(dataclasses.replace(ticket, handed="0" * 16))
 
 
 def test_hints_go_from_a_thread_to_lines(tmp_path):

@@ -124,7 +124,7 @@ def replay(
     for number, one in enumerate(passes, start=1):
         args, kwargs = one.copy()
         for batch in (*args, kwargs):
-            tracer.inputs |= name_tensors(batch)
+            tracer.origins.inputs |= name_tensors(batch)
         with one.surroundings.again(target.modules):
             with tracer:
                 loss = one.again(args, kwargs)

@@ -196,7 +196,7 @@ def _or_weights(tracer: Tracer, found: Judgement | None, missing: Any) -> Judgem
 def judge(tracer: Tracer, loss: Tensor, leaves: dict[Tensor, str]) -> Judgement | None:
     """Whether the loss or a gradient of `leaves` (tensor -> name) is not finite, and why."""
     if not all_finite(loss):
-        return Judgement(find_blame(tracer.event_of(loss, look(loss))), "the loss")
+        return Judgement(find_blame(tracer.origins.event_of(loss, look(loss))), "the loss")
     gradients = {t.grad: name for t, name in leaves.items() if t.grad is not None}
     found = _judge_tensors(tracer, gradients, "the gradient of")
     if found is None:
@@ -216,7 +216,7 @@ def _judge_tensors(tracer: Tracer, tensors: dict[Tensor, str], what: str) -> Jud
     bad = [(tensor, name) for tensor, name in tensors.items() if not all_finite(tensor)]
     if not bad:
         return None
-    blames = [find_blame(tracer.event_of(tensor, look(tensor))) for tensor, _ in bad]
+    blames = [find_blame(tracer.origins.event_of(tensor, look(tensor))) for tensor, _ in bad]
     first = min(blames, key=lambda blame: blame.origin.index)
     name = bad[0][1]
     more = f" and {len(bad) - 1} more" if len(bad) > 1 else ""

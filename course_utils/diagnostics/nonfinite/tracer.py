@@ -2,8 +2,6 @@
 
 A TorchDispatchMode: autograd runs its own operations through it too. It only looks; what it
 returns is what the operation returned. Each look waits for the device: trace a step, not a run.
-A kernel that is no ATen operation, as Triton's, is not seen: what it wrote is joined to the last
-event before it.
 """
 
 import math
@@ -14,7 +12,6 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd.function import BackwardCFunction
-from torch.multiprocessing.reductions import StorageWeakRef
 from torch.optim import optimizer as optimizers
 
 from course_utils.diagnostics.libraries.pytorch import (
@@ -26,8 +23,9 @@ from course_utils.diagnostics.libraries.pytorch import (
     tree_leaves,
 )
 from course_utils.diagnostics.nonfinite.events import Event, Source
-from course_utils.diagnostics.nonfinite.explain import Call, explain, is_fresh, locate, position_of
+from course_utils.diagnostics.nonfinite.explain import Call, explain, is_fresh, locate
 from course_utils.diagnostics.nonfinite.modules import ModuleNames
+from course_utils.diagnostics.nonfinite.origins import Origins, Site
 from course_utils.diagnostics.nonfinite.places import Places, find_places
 from course_utils.diagnostics.nonfinite.signatures import Signature, read_signature
 from course_utils.diagnostics.nonfinite.values import (
@@ -35,22 +33,9 @@ from course_utils.diagnostics.nonfinite.values import (
     address_of,
     is_readable,
     look,
-    plain,
-    storage_of,
 )
 
 LITERAL = {"lift_fresh", "lift_fresh_copy"}  # torch.tensor(...): the code wrote the values
-UNSEEN = "a kernel that PyTorch does not show"
-
-
-@dataclass(frozen=True)
-class Site:
-    """Where an operation stands."""
-
-    phase: str
-    module: str
-    node: str
-    places: Places
 
 
 @dataclass(frozen=True)
@@ -68,14 +53,9 @@ class Tracer(TorchDispatchMode):
     def __init__(self, modules: ModuleNames, inputs: dict[int, str]):
         super().__init__()
         self.modules = modules
-        self.inputs = inputs  # storage address -> name of a tensor of the batch
+        self.origins = Origins(modules, inputs)
         self.unread: list[str] = []  # operations the tracer itself failed to read
-        self._num_operations = 0
-        self._num_joined = 0
         self._in_optimizer = False
-        # A weak reference keeps a storage's address from being used again, not its memory.
-        self._events: dict[int, tuple[StorageWeakRef, Event]] = {}
-        self._made: dict[int, tuple[StorageWeakRef, Site]] = {}  # in this step, by which operation
         self._forward: dict[int, tuple[str, Site]] = {}  # autograd sequence number -> operation
 
     def __enter__(self) -> "Tracer":
@@ -96,7 +76,7 @@ class Tracer(TorchDispatchMode):
         self._in_optimizer = value
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self._num_operations += 1
+        self.origins.num_operations += 1
         kwargs = kwargs or {}
         before = self._or_unread(func, self._look_before, func, args, kwargs)
         result = func(*args, **kwargs)
@@ -123,7 +103,7 @@ class Tracer(TorchDispatchMode):
     ) -> None:
         for position, (call, (arguments, inputs)) in enumerate(zip(calls, before, strict=True)):
             for output in signature.outputs(result, call, position):
-                self._remember(output, site)
+                self.origins.remember(output, site)
                 self._record(signature, arguments, inputs, output, site)
 
     def _find_site(self, signature: Signature) -> Site:
@@ -162,92 +142,18 @@ class Tracer(TorchDispatchMode):
             for original, copy in zip(originals, kept, strict=True):
                 if isinstance(original, Tensor) and is_readable(original):
                     values = look(original)
-                    event = None if values.is_finite else self.event_of(original, values)
+                    event = None if values.is_finite else self.origins.event_of(original, values)
                     inputs.append(Input(copy, values, event))
         return arguments, inputs
-
-    def event_of(self, tensor: Tensor, values: Values) -> Event:
-        """The event that made `tensor` (which is not finite) what it is."""
-        address = address_of(tensor)
-        _, event = self._events.get(address, (None, None))
-        if event is None or (values.has_nan and not event.out.has_nan):
-            event = self._unrecorded(tensor, values)
-            self._keep(tensor, event)
-        return event
-
-    def _unrecorded(self, tensor: Tensor, values: Values) -> Event:
-        """The event of a tensor that no operation was seen to make what it is."""
-        address = address_of(tensor)
-        if address in self._made:
-            return self._after_unseen_kernel(tensor, values, self._made[address][1])
-        kind, name = self.modules.named_tensors().get(address, ("memory", ""))
-        if address in self.inputs:
-            kind, name = "the input", self.inputs[address]
-        return self._event(tensor, values, Site(f"already in {kind}", name, "", Places()))
-
-    def _after_unseen_kernel(self, tensor: Tensor, values: Values, site: Site) -> Event:
-        """An event at the operation that made the memory; its source is the last event before it.
-
-        NaN is joined to NaN where there is one, else to an inf that nobody wrote on purpose.
-        """
-        seen = [event for _, event in self._events.values() if not event.is_meant]
-        alike = [event for event in seen if values.has_nan and event.out.has_nan]
-        last = max(alike or seen, key=lambda event: event.index, default=None)
-        self._num_joined += last is not None
-        return self._event(
-            tensor,
-            values,
-            site,
-            operation="kernel",
-            is_fresh=last is None,
-            sentence=f"{UNSEEN} wrote it, as Triton's do, or nobody did",
-            sources=() if last is None else (Source(last, last.out.has_nan, last.out.has_inf),),
-            **position_of(~plain(tensor).isfinite()),
-        )
 
     @property
     def note(self) -> str:
         """What was not seen, in a sentence; "" when everything was."""
-        sentences = []
-        if self._num_joined:
-            sentences.append(
-                f"{UNSEEN[0].upper()}{UNSEEN[1:]} wrote a tensor on the way, as Triton's do: the "
-                "trail goes on at the last operation before it."
-            )
+        sentences = [self.origins.note] if self.origins.note else []
         if self.unread:
             count = len(self.unread)
             sentences.append(f"{count} operations could not be traced, the first {self.unread[0]}.")
         return " ".join(sentences)
-
-    def _remember(self, output: Tensor, site: Site) -> None:
-        if is_readable(output) and (address := address_of(output)) not in self._made:
-            self._made[address] = (StorageWeakRef(storage_of(output)), site)
-
-    def _keep(self, tensor: Tensor, event: Event) -> None:
-        self._events[address_of(tensor)] = (StorageWeakRef(storage_of(tensor)), event)
-
-    def _event(self, tensor: Tensor, values: Values, site: Site, **details) -> Event:
-        unmade = {
-            "operation": "",
-            "largest_input": values.largest,
-            "only_neg_inf": False,
-            "is_fresh": True,
-            "is_written": False,
-            "sentence": "",
-        }
-        if not details:
-            unmade |= position_of(~plain(tensor).isfinite())
-        return Event(
-            index=self._num_operations,
-            phase=site.phase,
-            module=site.module,
-            node=site.node,
-            dtype=tensor.dtype,
-            out=values,
-            shape=tuple(tensor.shape),
-            places=site.places,
-            **(unmade | details),
-        )
 
     def _record(
         self, signature: Signature, arguments: dict, inputs: list[Input], output: Tensor, site: Site
@@ -265,14 +171,14 @@ class Tracer(TorchDispatchMode):
                 return  # a kernel may fill it that is not seen
             places = self._places_now(site)
             site = replace(site, phase="already in unwritten memory", places=places)
-            self._keep(output, self._event(output, values, site))
+            self.origins.keep(output, self.origins.event(output, values, site))
             return
         if site.phase == "optimizer":  # no module is running: name the weight instead
             _, name = self.modules.named_tensors().get(address, ("", "an optimizer's state"))
             site = replace(site, module=name)
         site = replace(site, places=self._places_now(site))
         details = _describe(signature, arguments, inputs, output, values)
-        self._keep(output, self._event(output, values, site, **details))
+        self.origins.keep(output, self.origins.event(output, values, site, **details))
 
     def _places_now(self, site: Site) -> Places:
         """Lines of the call itself where there are any, else those of its forward operation."""

@@ -35,6 +35,11 @@ def knows_the_answer(drawn):
         ticket = drawn[state.sample_id]
         healthy, handed = folder.handed_out(ticket)
         texts = {name: text for name, text in healthy.items() if text != handed[name]}
+        imports = {
+            "added_part.py": "X = 1\n",
+            "train.py": f"import added_part\n{healthy['train.py']}",
+        }
+        texts |= imports  # a fix may add modules
         texts["report.yaml"] = report(folder.case_of(ticket), folder.drawn(ticket).places)
         for name, text in texts.items():
             await sandbox().write_file(name, text)

@@ -1,0 +1,74 @@
+"""Why the engine that samples and the trainer disagree: what is printed beside their numbers."""
+
+import re
+from dataclasses import replace
+
+from course_utils.explain.beside import Beside
+from course_utils.explain.finding import AFTER_IT, Finding
+from course_utils.explain.log import Log
+
+_DROPOUT = re.compile(
+    r"(?<![\w])(?:--)?(?:attention|hidden|attn|resid|embd)[_-]p?drop(?:out)?(?:[_-]prob)?['\"]?"
+    r"[\s.=:]+0?\.0*[1-9]\d*",
+    re.IGNORECASE,
+)
+WITH_DROPOUT = (
+    "the trainer scores with dropout on, and the engine that samples has none: with the same "
+    "weights the two give one token different probabilities",
+    "attention and hidden dropout 0 in the trainer",
+)
+_FUSED = re.compile(r"\b\w+_fusion\b(?=['\"]?\s*[=:]\s*true)", re.IGNORECASE)
+_ADAPTER = re.compile(r"\blora[._](?:rank|r|merge|alpha)\W+\w+|\bpeft_config\b", re.IGNORECASE)
+_SENT = re.compile(r"\d+ tensors,? [\d.,]+ ?[KMG]i?B")
+
+
+def apart(one: Finding, beside: Beside, log: Log) -> Finding:
+    """A dropout of the trainer, kernels that round, or a temperature that only one divides by."""
+    if found := beside.matching(_DROPOUT):
+        why, advice = WITH_DROPOUT
+        said = f"{found[0].where} says: {found[1]}"
+        return replace(one, for_it=(*one.for_it, said), why=why, advice=f"{advice}; {one.fix}")
+    kernels = beside.all_matching(_FUSED) if log.values("token_error") else []
+    if kernels:
+        names = ", ".join(dict.fromkeys(words for _, words in kernels))
+        said = f"{kernels[0][0].where} says: {names}"
+        hint = f"run it once with these off, for kernels that round in between: {names}; {one.fix}"
+        return replace(one, for_it=(*one.for_it, said), advice=hint)
+    return _temperature(one, beside)
+
+
+def _temperature(one: Finding, beside: Beside) -> Finding:
+    changed = beside.changed()
+    if changed is None or changed[1].name != "temperature":
+        return one
+    before, now = changed
+    other = before.said_of_other_run
+    if AFTER_IT in one.for_it:
+        before, now, other = now, before, now.said
+    return replace(
+        one,
+        for_it=(*one.for_it, other, now.said),
+        why=f"sampler and trainer agree at temperature {before.value} and differ at {now.value}: "
+        "the sampler divides its logits by the temperature, and one of the two log-probs is taken "
+        "without it",
+        advice="divide the trainer's logits by the temperature as well, and let vLLM return "
+        'log-probs after it (logprobs_mode="processed_logprobs")',
+    )
+
+
+def behind(one: Finding, beside: Beside, log: Log) -> Finding:
+    """A sampler that falls behind where an adapter is trained."""
+    if (found := beside.matching(_ADAPTER)) is None:
+        return one
+    sent = [words for _, words in beside.all_matching(_SENT)]
+    rows = (f"{found[0].where} says: {found[1]}",)
+    if len(sent) > 1 and len(set(sent)) == 1:
+        rows = (*rows, f"each of {len(sent)} syncs sends the same: {sent[0]}")
+    return replace(
+        one,
+        for_it=(*one.for_it, *rows),
+        why=f"{one.says}. An adapter is trained: a sync that sends the base alone leaves the "
+        "sampler where it began",
+        advice="let the sync send the adapter, or the merged weights, and ask the sampler which "
+        f"adapters it holds; {one.fix}",
+    )
