@@ -168,8 +168,6 @@ CASES = {}
 for number, one in ROUNDS.items():  # two authors may have taken one name
     CASES |= {f"{n}_{number}" if n in CASES else n: case for n, case in one.CASES.items()}
 ODD = round_8.ODD | round_9.ODD | round_10.ODD | round_12.ODD | round_14.ODD
-# Still, though right: their replies are cut, and that does no harm.
-ACCUSED = {"polite_grpo", "lazurite"}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -197,7 +195,7 @@ def test_a_case_is_named_first(name):
     assert causes_of(CASES[name](False))[:1] == [NAMED[name]]
 
 
-@pytest.mark.parametrize("name", sorted(CASES.keys() - ACCUSED))
+@pytest.mark.parametrize("name", sorted(CASES))
 def test_a_twin_is_not_accused(name):
     assert causes_of(CASES[name](True)) == []
 

@@ -434,6 +434,15 @@ def test_a_part_of_replies_that_is_cut_where_nothing_is_earned():
     assert not keys([cut | {"response_length/clip_ratio": 0.06}])
 
 
+def test_cut_replies_that_earn_or_are_learnt_to_end_are_no_fault():
+    def log(cut, reward):
+        return rows(12, loss=0.02, reward=reward, **{"completions/clipped_ratio": cut})
+
+    assert keys(log(0.7, 0.2)) == ["replies_cut"]
+    assert not keys(log(0.7, lambda n: 0.5 + n / 30))  # more than the 0.3 that end could earn
+    assert not keys(log(lambda n: 0.7 - n / 20, lambda n: 0.1 + n / 50))
+
+
 def test_a_kl_in_the_loss_that_keeps_growing_is_not_held_by_it():
     verl = {"actor/grad_norm": 2.0, "actor/pg_loss": 0.1, "critic/score/mean": 0.4}
     grows = rows(12, **verl, **{"actor/kl_loss": lambda n: 0.05 * n})

@@ -17,7 +17,7 @@ CUT_WHY = (
 CUT_ADVICE = (
     "allow longer replies, or let length cost something, or leave cut replies out of the loss"
 )
-EARNS = 0.1  # of what it was, that it earns more
+EARNS = 0.1  # more, of what it was, or of the most that can be
 FLIPPED = 0.5  # nats in one token, which rounding alone seldom makes
 MOST_OF_A_TOKEN = 1.05
 FEW_TOKENS_APART = (
@@ -77,14 +77,19 @@ def _cut_and_poor(entry: Entry, cut: float) -> Finding | None:
 
 
 def _pays(log: Log, cut: list[float]) -> bool:
-    """Whether the run earns more since its replies reach the limit, or while nearly all do.
+    """Whether the limit hides nothing from the reward, or ever less.
 
-    What earns more although it is cut needs no end: the limit hides nothing from the reward.
+    The run earns more since its replies reach the limit, or while nearly all do, or it learns to
+    end them; or it earns more than those that ended could, at 1 at most for each.
     """
     shares, rewards = thirds(cut), thirds(log.values("reward"))
     if not shares or not rewards:
         return False
     if shares[0] < 0.1 and rewards[2] > rewards[1] > rewards[0]:
+        return True
+    if shares[2] < min(0.4, shares[0], shares[1]) and rewards[2] > max(rewards[:2]):
+        return True
+    if rewards[0] > 0 and max(log.values("reward")) <= 1 and rewards[2] > 1 - shares[2] + EARNS:
         return True
     return min(shares[1:]) > 0.9 and rewards[2] - rewards[1] > EARNS * abs(rewards[1])
 
