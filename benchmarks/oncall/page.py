@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 from benchmarks.markdown import table
-from benchmarks.oncall import mends, outsider_score, restore_commonest
+from benchmarks.oncall import healthy, mends, outsider_score, restore_commonest
 from benchmarks.oncall import scores as oncall_scores
 from benchmarks.oncall.words import guessed
 from course_utils.causes.kinds import CLASSES
@@ -74,6 +74,7 @@ def page(found: Seen) -> str:
         "",
         f"Bounds of one half of these seeds refuse, of the other half: {_refused_by_half()}.",
         "",
+        *_handed_in(),
         *_mends(),
         *_readers(),
         *_scores(),
@@ -210,6 +211,22 @@ def _refused_by_half() -> str:
     loaded = [templates.load(name) for name in templates.names()]
     counts = {one.name: spread.refused_by_half(one, spread.load(one)) for one in loaded}
     return ", ".join(f"{name} {num} of {whole}" for name, (num, whole) in counts.items())
+
+
+def _handed_in() -> list[str]:
+    """How many healthy hand-ins were refused."""
+    found = healthy.kept()
+    refused = sum(not one.is_fixed for one in found)
+    trained, missed = sum(one.trained for one in found), sum(one.missed for one in found)
+    seconds = sorted(one.seconds for one in found)
+    return [
+        f"The healthy files, as a ticket writes them, were handed in for {len(found)} tickets of "
+        f"{len({one.template for one in found})} runs: {refused} refused. On {missed} of the "
+        f"{trained} seeds that were trained for it they were not healthy, and these were left "
+        f"out. A check took {seconds[len(seconds) // 2]:.0f} s in the median and "
+        f"{seconds[-1]:.0f} s at most, on a busy machine (`python -m benchmarks.oncall.healthy`).",
+        "",
+    ]
 
 
 def _mends() -> list[str]:
