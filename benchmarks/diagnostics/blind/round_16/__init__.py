@@ -1,0 +1,1 @@
+"""Round 16: logs alone, by another author."""
