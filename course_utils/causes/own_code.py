@@ -118,6 +118,16 @@ OWN_CODE = (
         explains=keys("at_chance one_class"),
     ),
     Cause(
+        "frozen_as_drawn",
+        "most weights are frozen, and are as they were drawn at random: no checkpoint reached them",
+        "load the checkpoint with strict=True, or look at the missing and unexpected keys: a "
+        "prefix such as module. or _orig_mod. in its names; or train these weights",
+        "one frozen weight beside the same in the checkpoint",
+        kinds=("no_grad", "embeddings"),
+        harm=LESS,
+        explains=keys("at_chance one_class labels_uninformative"),
+    ),
+    Cause(
         "adapter_without_effect",
         "the adapter's scale is 0, so that nothing it learns reaches the output",
         "lora_alpha as large as r, or twice as large",

@@ -81,6 +81,16 @@ SET_NUMBERS = (
         harm=WRONG,
     ),
     Cause(
+        "weights_taken_back",
+        "between the steps something writes other weights into the model, which takes back what "
+        "the steps did",
+        "keep an average of the weights in a copy of the model, and put it in at the end alone",
+        "one weight behind a step and before the next",
+        kinds=("stale_weights",),
+        harm=LESS,
+        follows=OUTCOME,
+    ),
+    Cause(
         "start_loaded_back",
         "the weights that are loaded at the end are those from before the first step: an average "
         "that was never updated, or a copy that was made too early",

@@ -120,8 +120,8 @@ def _page(answer: Answer) -> str:
 
 def _healthy(answer: Answer) -> str:
     if answer.num_entries < 6:
-        return f"Nothing else is odd, as far as {answer.num_entries} entries can show it."
-    return f"This log is healthy: nothing else in its {answer.num_entries} entries is odd."
+        return f"No rule finds anything else odd, in {answer.num_entries} entries."
+    return f"This log is healthy: no rule finds anything else odd in {answer.num_entries} entries."
 
 
 def _head(answer: Answer) -> str:
@@ -138,12 +138,12 @@ def _head(answer: Answer) -> str:
     if answer.rests_on_words:
         rows.append(fill(f"{_silent(answer)}. What fits your words, the commonest first:", WIDTH))
     elif turned is not None and answer.num_lines > 1:
-        rows.append(f"The line that turned is {turned.where}:\n  {turned.text[:MAX_QUOTE]}")
+        rows.append(f"First look at {turned.where}:\n  {turned.text[:MAX_QUOTE]}")
     return "\n".join(rows)
 
 
 def _silent(answer: Answer) -> str:
-    return "No number in it is odd" if answer.num_entries else "It holds no number of a run"
+    return "No rule finds its numbers odd" if answer.num_entries else "It holds no number of a run"
 
 
 def _cannot_tell(answer: Answer) -> str:
@@ -156,13 +156,13 @@ def _cannot_tell(answer: Answer) -> str:
     missing = [names[0] for names in groups if not known.intersection(names)]
     parts = [_nothing_known(answer)]
     if missing:
-        parts.append(f"It has no {', no '.join(missing)}.")
+        parts.append(f"Not read in it: {', '.join(missing)}.")
     if answer.trend:
         parts.append(answer.trend)
     odd = answer.not_finite + answer.worries + answer.zeros
     if odd:
         parts.append(f"Worth a look: {'; '.join(odd[:4])}.")
-    parts.append(f"No log shows these, so look at them next: {UNSEEN[answer.kind]}.")
+    parts.append(f"Look at these next: {UNSEEN[answer.kind]}.")
     return fill(" ".join(parts), WIDTH)
 
 
@@ -178,12 +178,13 @@ def _nothing_known(answer: Answer) -> str:
     """Why a log without a known cause is not called healthy."""
     fine = next((one for one in answer.no_faults if one.key == IMPROVES), None)
     if answer.no_faults and fine is None and not answer.is_odd:
-        return "Nothing else in it is odd, which alone does not show a healthy run."
+        return "No rule finds anything else odd, which alone does not show a healthy run."
     if answer.is_odd or fine is None:
         return "This command knows no cause for these numbers, and does not call them healthy."
     return (
-        f"Nothing in it is odd: {fine.for_it[0]}. That alone does not show a healthy run: a loss "
-        "also falls on padding, on a wrong template or on wrong labels, and a reward by a cheat."
+        f"No rule finds anything odd: {fine.for_it[0]}. That alone does not show a healthy run: a "
+        "loss also falls on padding, on a wrong template or on wrong labels, and a reward by a "
+        "cheat."
     )
 
 

@@ -18,7 +18,8 @@ from course_utils.oncall.training import Trained
 
 MORE_CHARS = 4000  # that a fixed file may be longer, and that added ones may have
 MODULE = re.compile(r"[A-Za-z_]\w{0,40}\.py")
-KEPT_ROWS = 0.9
+LOST_ROWS = 0.1  # of the sound rows of a file
+LOOK_ALIKE = 0.02  # of all its rows: sound ones that look like the faulty, and are mended too
 MORE_STEPS, MORE_TOKENS = 0.1, 1.8
 
 
@@ -62,17 +63,18 @@ def _values(settings: dict, key: str) -> list:
 
 
 def _rows_refused(name: str, healthy: str, handed: str, mended: str) -> list[str]:
-    """Healthy rows must stay; others may be fixed or left out."""
+    """Healthy rows must stay, but for a few that look like faulty ones; others may be left out."""
     try:
         was, given, now = (Counter(map(_key, as_rows(t))) for t in (healthy, handed, mended))
     except (ValueError, RecursionError):
         return [f"{name} cannot be read: each line is one JSON object"]
     sound = was & given
-    if (sound & now).total() < KEPT_ROWS * sound.total():
+    lost = (sound - now).total()
+    if lost > max(LOST_ROWS * sound.total(), LOOK_ALIKE * given.total()):
         return [f"{name} has lost rows that there was nothing wrong with"]
     faulty = (given - was).total()
     added = (now - (given | was)).total()
-    if added > faulty:
+    if added > faulty + lost:
         return [f"{name} has {added} rows that it was not handed out with"]
     return []
 

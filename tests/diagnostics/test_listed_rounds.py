@@ -16,6 +16,7 @@ from benchmarks.diagnostics.blind.round_9 import listed as round_9
 from benchmarks.diagnostics.blind.round_10 import listed as round_10
 from benchmarks.diagnostics.blind.round_12 import listed as round_12
 from benchmarks.diagnostics.blind.round_14 import listed as round_14
+from benchmarks.diagnostics.blind.round_15 import listed as round_15
 from course_utils.diagnostics import diagnose
 
 NAMED = {
@@ -155,6 +156,27 @@ NAMED = {
     "pyrite": "evaluation_rows_differ",
     "quartz_14": "rounding_swallows",
     "spinel": "schedule_ends_early",
+    # round 15
+    "albite": "index_outside",
+    "barite": "pad_is_eos",
+    "celestine": "pairs_inverted",
+    "dioptase": "policy_is_reference",
+    "enargite": "labels_constant",
+    "franklinite": "reward_of_other_row",
+    "gypsum": "no_signal",
+    "howlite": "pairs_misaligned",
+    "jadeite_15": "evaluation_rows_differ",
+    "kyanite_15": "tags_misplaced",
+    "leucite": "optimizer_holds_others",
+    "monazite": "message_dropped",
+    "natrolite": "labels_shape",
+    "orpiment": "weights_taken_back",
+    "prehnite": "schedule_ends_early",
+    "rutile": "frozen_as_drawn",
+    "scheelite": "ids_wrapped",
+    "talc": "metric_not_as_named",
+    "vesuvianite": "reference_moves",
+    "wulfenite": "mask_is_the_target",
 }
 LEFT = {
     *("reward_ratings", "lora_two_stages", "lm_from_cluster_weights", "dpo_sums"),
@@ -163,11 +185,12 @@ LEFT = {
     *("ginkgo", "nutmeg", "olive"),
     *("realgar", "topaz", "ulexite"),
 }
-ROUNDS = {7: round_7, 8: round_8, 9: round_9, 10: round_10, 12: round_12, 14: round_14}
+LISTED = (round_7, round_8, round_9, round_10, round_12, round_14, round_15)
+ROUNDS = dict(zip((7, 8, 9, 10, 12, 14, 15), LISTED, strict=True))
 CASES = {}
 for number, one in ROUNDS.items():  # two authors may have taken one name
     CASES |= {f"{n}_{number}" if n in CASES else n: case for n, case in one.CASES.items()}
-ODD = round_8.ODD | round_9.ODD | round_10.ODD | round_12.ODD | round_14.ODD
+ODD = round_8.ODD | round_9.ODD | round_10.ODD | round_12.ODD | round_14.ODD | round_15.ODD
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -1,6 +1,7 @@
 """Losses of any run: 0, climbing, flat, wrong by a factor, memorised, falling."""
 
 import math
+from statistics import fmean
 
 from course_utils.explain.entries import MAX_QUOTE, Entry
 from course_utils.explain.finding import Finding
@@ -175,14 +176,14 @@ def off_by_a_factor(log: Log) -> Finding | None:
 
 
 def overfits(log: Log) -> Finding | None:
-    """The evaluation loss ends above its lowest, by a tenth, while the training loss falls."""
+    """The evaluation loss ends a tenth above its lowest, while the training loss falls below it."""
     judged = [(e, v) for e, v in log.series("eval_loss") if math.isfinite(v)]
     losses = finite(log.values("loss"))
     if len(judged) < 3 or len(losses) < 3 or losses[-1] > 0.9 * losses[0]:
         return None
     best = min(range(len(judged)), key=lambda n: judged[n][1])
     (low, lowest), (last, now) = judged[best], judged[-1]
-    if best == len(judged) - 1 or now < 1.1 * lowest:
+    if best == len(judged) - 1 or now < max(1.1 * lowest, fmean(losses[-len(losses) // 3 :])):
         return None
     proof = (
         f"{said(low, 'eval_loss')} at {low.where} is the lowest; {now:.4g} at {last.where}",

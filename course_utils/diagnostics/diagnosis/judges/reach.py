@@ -2,7 +2,7 @@
 
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
-from course_utils.diagnostics.diagnosis.watches.steps import Steps
+from course_utils.diagnostics.diagnosis.watches.steps import Steps, group_of
 
 ENOUGH, FEWEST = 5, 16  # steps
 ALL_BUT = 0.8  # of the planned steps
@@ -20,9 +20,13 @@ def judge_reach(subject: Subject, steps: Steps, sheet: Sheet) -> None:
 def _groups(steps: Steps, sheet: Sheet) -> None:
     taken = len(steps.numbers)
     still = [name for name, count in steps.rateless.items() if count == taken]
-    if taken >= ENOUGH and still:
-        said = f"{len(still)} tensors had a rate of 0 in all {taken} steps, and others had not"
-        more = f"such as {still[0]}"
+    if taken < ENOUGH or not still:
+        return
+    said = f"{len(still)} tensors had a rate of 0 in all {taken} steps, and others had not"
+    more = f"such as {still[0]}"
+    if {group_of(name) for name in still} == {"embeddings"}:  # a table that is to stay
+        sheet.show("groups of the optimizer", f"{said}, {more}")
+    else:
         sheet.find("group_rate_zero", COUNTED, said, more, place="optimizer.param_groups")
 
 

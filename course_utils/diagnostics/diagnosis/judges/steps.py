@@ -24,6 +24,7 @@ USUAL = 0.5  # share that moves in a step of float32 weights, and far less in na
 CLIPPED = 1.1  # how much larger a norm in the log is than the optimizer's, if it was clipped
 ENOUGH = 8  # steps
 MOSTLY = 0.5  # of the trained tensors
+OFTEN, BACK = 3, 0.2  # times that weights are written; share of the way that is taken back
 ROUNDING = 1e-6  # a norm: far below what a loss of a model has
 LARGE = 0.5  # update by weight, in the median of the steps
 
@@ -49,7 +50,7 @@ def judge_steps(
     if len(steps.counts) >= ENOUGH and max(steps.counts) == 1:
         said = f"in all {len(steps.counts)} steps the optimizer counts its first"
         sheet.find("optimizer_made_anew", COUNTED, said, place="where the optimizer is made")
-    _written_by_evaluation(subject, steps, sheet)
+    _written_by_others(subject, steps, sheet)
     steps.copies.judge(sheet)
     judge_rates(subject, steps, pace, sheet)
     judge_reach(subject, steps, sheet)
@@ -57,19 +58,29 @@ def judge_steps(
         judge_resumed(subject, steps, pace, sheet)
 
 
-def _written_by_evaluation(subject: Subject, steps: Steps, sheet: Sheet) -> None:
-    """Weights that change between two steps, only where an evaluation stands between them."""
-    rows = (row for row in subject.log if any(name.startswith("eval_") for name in row))
-    judged = {row.get("step") for row in rows}
-    if not steps.between or not set(steps.between) <= judged:
+def _written_by_others(subject: Subject, steps: Steps, sheet: Sheet) -> None:
+    """Weights that change between two steps: by an evaluation, or back to where they were."""
+    if not steps.between:
         return
-    sheet.find(
-        "evaluation_writes_weights",
-        COUNTED,
-        f"behind the evaluations at the steps {', '.join(map(str, steps.between[:4]))} most "
-        "weights are others than those of the last step, and nowhere else",
-        place="evaluate, its callbacks",
-    )
+    rows = (row for row in subject.log if any(name.startswith("eval_") for name in row))
+    shown = ", ".join(map(str, steps.between[:4]))
+    if set(steps.between) <= {row.get("step") for row in rows}:
+        sheet.find(
+            "evaluation_writes_weights",
+            COUNTED,
+            f"behind the evaluations at the steps {shown} most weights are others than those of "
+            "the last step, and nowhere else",
+            place="evaluate, its callbacks",
+        )
+    elif len(steps.between) >= OFTEN and (back := median(steps.taken_back)) > BACK:
+        sheet.find(
+            "weights_taken_back",
+            COUNTED,
+            f"behind {len(steps.between)} of {len(steps.numbers)} steps ({shown}, ...) most "
+            f"weights are others than the step left them: {back:.0%} of the way since the time "
+            "before is gone, in the median",
+            place="what writes weights between two steps: callbacks, an average of the weights",
+        )
 
 
 def _no_step(subject: Subject, steps: Steps, sheet: Sheet, num_counted: int) -> None:

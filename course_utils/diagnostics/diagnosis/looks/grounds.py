@@ -64,9 +64,15 @@ def _sums_micro_batches(subject: Subject) -> bool:
 
 @needed_by("memorised")
 def _is_worse_on_other_rows(subject: Subject) -> bool:
-    """A low loss is memory only where held-out rows have a far higher one."""
+    """A low loss is memory only where held-out rows keep a good part of the first."""
     judged, trained = ([row[k] for row in subject.log if k in row] for k in ("eval_loss", "loss"))
-    return bool(judged and trained) and judged[-1] > FAR * trained[-1]
+    return bool(judged and trained) and judged[-1] > max(FAR * trained[-1], trained[0] / FAR)
+
+
+@needed_by("rate_zero")
+def _no_group_has_a_rate(subject: Subject) -> bool:
+    """A log shows the rate of the first group of the optimizer alone."""
+    return all(float(group["lr"]) == 0 for group in getattr(subject.optimizer, "param_groups", ()))
 
 
 @needed_by("overfits")

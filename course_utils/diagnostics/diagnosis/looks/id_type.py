@@ -13,7 +13,8 @@ from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
 READ = 2**20  # ids of a file that are read, at even distances
 NUM_ROWS = 256  # of a data set of columns that are read, at even distances
 FULL = 0.9  # of the type's range: an id beyond that stands in the file
-LIMITS = (2**15, 2**16)  # a vocabulary of bytes ends near 2**8 by itself
+LIMITS = (2**15, 2**16)
+BYTE = 2**8  # near which a vocabulary of bytes ends by itself
 ENOUGH = 20  # ids of the last tenth below a limit, to miss those of the tenth above it
 
 
@@ -29,8 +30,8 @@ def look_at_id_type(subject: Subject, sheet: Sheet) -> None:
             said = f"the {ids.dtype} in train_dataset.{name} go up to {largest}"
             _found(f"train_dataset.{name}", room, size, said, COUNTED, sheet)
             return
-    if size > min(LIMITS) and hasattr(data, "with_format") and hasattr(data, "__len__"):
-        _by_count(data, size, sheet)
+    if size > BYTE and hasattr(data, "with_format") and hasattr(data, "__len__"):
+        _by_count(data, subject.tokenizer, sheet)
 
 
 def _kept_in(data: Any, ids: Tensor) -> Iterator[tuple[str, np.ndarray]]:
@@ -45,18 +46,31 @@ def _kept_in(data: Any, ids: Tensor) -> Iterator[tuple[str, np.ndarray]]:
             yield name, flat
 
 
-def _by_count(data: Any, size: int, sheet: Sheet) -> None:
-    """Ids just below the end of a type are frequent, and none just above it occurs."""
+def _by_count(data: Any, tokenizer: Any, sheet: Sheet) -> None:
+    """What is just below the end of a type is frequent, or what a special token wraps to; and
+    none above it occurs.
+    """
     if "input_ids" not in (getattr(data, "column_names", None) or ()):
         return
+    size = len(tokenizer)
     plain = data.with_format(None).select_columns(["input_ids"])  # without a transform
     rows = plain[:: max(1, len(data) // NUM_ROWS)]["input_ids"]
     ids = np.array([i for row in rows for i in row])
-    for room in LIMITS:
+    for room in (BYTE, *LIMITS):
+        if size <= room or not len(ids) or int(ids.max()) >= room:
+            continue
         below = int(((ids >= FULL * room) & (ids < room)).sum())
-        if size > room / FULL and below >= ENOUGH and int(ids.max()) < room:
+        specials = [one for one in tokenizer.all_special_ids if room <= one < 2 * room]
+        wrapped = {one: int((ids == one - room).sum()) for one in specials}
+        if size > room / FULL and below >= ENOUGH and room != BYTE:
             said = f"{below} ids of {len(rows)} rows are {FULL * room:.0f} to {room - 1}, and none "
             _found("input_ids", room, size, f"{said}is above", MEASURED, sheet)
+        elif sum(wrapped.values()) >= ENOUGH:
+            one = max(wrapped, key=wrapped.__getitem__)
+            name = tokenizer.convert_ids_to_tokens(one)
+            said = f"{name!r}, id {one}, is in none of {len(rows)} rows, and the id to which it "
+            said += f"would wrap, {one - room}, stands there {wrapped[one]} times"
+            _found("input_ids", room, size, said, MEASURED, sheet)
 
 
 def _found(place: str, room: int, size: int, said: str, weight: float, sheet: Sheet) -> None:

@@ -43,9 +43,7 @@ def compare_own_loss(own: Tensor | None, drawn: Tensor, subject: Subject, sheet:
     if cosine < AGAINST:
         sheet.find("loss_against_labels", MEASURED, said, place="compute_loss")
     elif (
-        cosine > SAME
-        and (name := _second_model(subject))
-        and not _counts(name, own, drawn, subject)
+        cosine > SAME and (name := subject.second_model) and not _counts(name, own, drawn, subject)
     ):
         sheet.find("term_without_part", MEASURED, said, place=f"compute_loss, the term with {name}")
     else:
@@ -63,7 +61,7 @@ def _counts(name: str, own: Tensor, drawn: Tensor, subject: Subject) -> bool:
         if isinstance(logits, Tensor):
             logits.data.copy_(logits.data.flip(-1))
 
-    handle = getattr(subject.trainer, name).register_forward_hook(turned)
+    handle = subject.held_models[name].register_forward_hook(turned)
     try:
         with put_back(subject), torch.no_grad():
             torch.set_rng_state(drawn)
@@ -71,22 +69,6 @@ def _counts(name: str, own: Tensor, drawn: Tensor, subject: Subject) -> bool:
     finally:
         handle.remove()
     return loss is not None and abs(loss.item() - own.item()) > SLIGHT * abs(own.item())
-
-
-def _second_model(subject: Subject) -> str:
-    """The name under which the Trainer holds another model of a size of its own, or ""."""
-    held = vars(subject.trainer) if subject.trainer is not None else {}
-    own = {id(one) for one in subject.model.modules()} | {id(subject.model)}
-    others = {name: one for name, one in held.items() if isinstance(one, nn.Module)}
-    wraps = {id(subject.model)}
-    return next(
-        (
-            name
-            for name, one in others.items()
-            if id(one) not in own and not wraps & {id(inner) for inner in one.modules()}
-        ),
-        "",
-    )
 
 
 def _vector(loss: Tensor | None, subject: Subject) -> Tensor | None:

@@ -28,11 +28,10 @@ def look_at_own_pairs(subject: Subject, sheet: Sheet) -> None:
     """The score of a better text is to be pushed up, that of a worse one down."""
     data = getattr(subject.trainer, "train_dataset", None)
     names = columns_of(data)
-    better = next((name for name in BETTER if name in names), "")
-    worse = next((name for name in WORSE if name in names), "")
+    better, worse = (_named(of, names) for of in (BETTER, WORSE))
     if not (better and worse and subject.has_own_loss and subject.tokenizer is not None):
         return
-    good, bad = (_texts(data, name) for name in (better, worse))
+    good, bad = (_texts(data, name, subject) for name in (better, worse))
     pushed = Counter(
         (is_good, is_up)
         for ids, is_up in _pushes(subject)
@@ -63,11 +62,24 @@ def look_at_own_pairs(subject: Subject, sheet: Sheet) -> None:
         sheet.clear("which rows the loss pushes up", said)
 
 
-def _texts(data: Any, name: str) -> set[str]:
-    return {one.strip() for one in column(data, name, MOST) if isinstance(one, str)} - {""}
+def _named(words: tuple[str, ...], names: list[str]) -> str:
+    """The column of that name, or of that name with more behind it, such as "chosen_input_ids"."""
+    ids = [name for name in names if name.endswith("_ids")]
+    whole = next((word for word in words if word in names), "")
+    return whole or next((n for word in words for n in ids if n.startswith(f"{word}_")), "")
 
 
-def _decoded(subject: Subject, ids: Tensor) -> str:
+def _texts(data: Any, name: str, subject: Subject) -> set[str]:
+    """Its texts, also where it holds them as ids."""
+    values = column(data, name, MOST)
+    texts = [
+        _decoded(subject, one) if isinstance(one, list) and one and isinstance(one[0], int) else one
+        for one in values
+    ]
+    return {one.strip() for one in texts if isinstance(one, str)} - {""}
+
+
+def _decoded(subject: Subject, ids: Tensor | list[int]) -> str:
     return subject.tokenizer.decode(ids, skip_special_tokens=True).strip()
 
 

@@ -16,6 +16,11 @@ SAMPLE = 4096  # weights of a tensor that are looked at for rounding
 BITS = 7  # of bfloat16's fraction
 SWALLOWED = 0.6  # share of the weights that a step of the learning rate leaves as they are
 DRAWN = "all norms are 1, as they are drawn: no checkpoint is in them"
+TEACHER_MOVES = {
+    "why": "the reference (or teacher) is trained with the model: it does not stand still",
+    "advice": "give the model copies (copy.deepcopy) of the layers that it takes over from it",
+}
+MOST = 0.5  # of the weights, that are frozen
 FEW = 0.1  # such a share is fine: Adam's steps are shorter than the rate
 
 
@@ -63,8 +68,20 @@ def _are_drawn(subject: Subject, sheet: Sheet) -> None:
         if GROUPS["norms"].search(name) and name.endswith("weight") and weight.dim() == 1
     ]
     subject.is_drawn = len(norms) > 1 and all(bool((one == 1).all()) for one in norms)
-    if subject.is_drawn:
-        sheet.show("the weights", DRAWN)
+    if not subject.is_drawn:
+        return
+    sheet.show("the weights", DRAWN)
+    whole, trained = dict(subject.model.named_parameters()), subject.trainable()
+    frozen = [name for name in whole if name not in trained]
+    if not trained or hasattr(subject.model, "peft_config") or 1 - subject.share_trainable < MOST:
+        return  # the base of an adapter may be a stand-in
+    sheet.find(
+        "frozen_as_drawn",
+        MEASURED,
+        f"{len(frozen)} of {len(whole)} tensors are frozen, and all norms are exactly 1, as they "
+        "are drawn",
+        place=frozen[0],
+    )
 
 
 def _are_trainable(subject: Subject, sheet: Sheet) -> None:
@@ -160,7 +177,9 @@ def _one_step(weight: Tensor, rate: float) -> str:
 
 
 def _reference_is_another(subject: Subject, sheet: Sheet) -> None:
-    reference = subject.reference
+    place, reference = "ref_model", subject.reference
+    if reference is None and subject.has_own_loss and subject.second_model:
+        place, reference = subject.second_model, subject.held_models[subject.second_model]
     if reference is None:
         return
     shared = _addresses(subject.trainable().values())
@@ -170,15 +189,16 @@ def _reference_is_another(subject: Subject, sheet: Sheet) -> None:
     )
     stepped = [n for n, p in reference.named_parameters() if p.data_ptr() in held - shared]
     if own:
-        said = f"{len(own)} trainable tensors are the reference's as well, the first is {own[0]}"
-        sheet.find("reference_moves", COUNTED, said, place="ref_model")
+        said = f"{len(own)} trainable tensors are its own as well, the first is {own[0]}"
+        words = TEACHER_MOVES if reference is not subject.reference else {}
+        sheet.find("reference_moves", COUNTED, f"{place}: {said}", place=place, **words)
     elif stepped:
         sheet.find(
             "reference_moves",
             COUNTED,
             f"the optimizer holds {len(stepped)} tensors of it, the first is {stepped[0]}",
             place="optimizer, reference",
-            why="the reference (or teacher) is trained with the model: it does not stand still",
+            why=TEACHER_MOVES["why"],
             advice="give the optimizer the parameters of the model alone; reference.eval() and "
             "requires_grad_(False)",
         )

@@ -136,9 +136,30 @@ class Subject:
         """Whether the loss is the user's own function, which may ask for no labels."""
         if self.trainer is None:
             return self.loss_of is not None
-        module = type(self.trainer).compute_loss.__module__.partition(".")[0]
         is_given = getattr(self.trainer, "compute_loss_func", None) is not None
-        return is_given or module not in ("transformers", "trl")
+        return is_given or not _is_of_a_library(type(self.trainer).compute_loss)
+
+    @property
+    def held_models(self) -> dict[str, nn.Module]:
+        """Other models that the Trainer holds, or that its own loss uses, by their names there."""
+        held = dict(vars(self.trainer)) if self.trainer is not None else {}
+        if self.trainer is not None and self.has_own_loss:
+            function = inspect.unwrap(type(self.trainer).compute_loss)
+            is_plain = inspect.isfunction(function)
+            held |= inspect.getclosurevars(function).nonlocals if is_plain else {}
+        own = {id(one) for one in self.model.modules()}
+        return {
+            name: one
+            for name, one in held.items()
+            if isinstance(one, nn.Module)
+            and id(one) not in own
+            and id(self.model) not in {id(inner) for inner in one.modules()}
+        }
+
+    @property
+    def second_model(self) -> str:
+        """The name of the first of them, or ""."""
+        return next(iter(self.held_models), "")
 
     @property
     def logs_nats_per_token(self) -> bool:
@@ -188,7 +209,8 @@ def of_trainer(trainer: Any) -> Subject:
         optimizer=getattr(trainer, "optimizer", None),
         reference=getattr(trainer, "ref_model", None),
         log=trainer.state.log_history,
-        makes_own_schedule=getattr(trainer, "lr_scheduler", None) is None,
+        makes_own_schedule=getattr(trainer, "lr_scheduler", None) is None
+        and _is_of_a_library(getattr(type(trainer), "create_scheduler", None)),
     )
     try:
         with unchanged(trainer.train_dataset, trainer.data_collator):
@@ -206,6 +228,11 @@ def of_trainer(trainer: Any) -> Subject:
         said = str(error).partition("\n")[0]
         subject.why_no_batch = f"its first rows gave {type(error).__name__}: {said}"[:160]
     return subject
+
+
+def _is_of_a_library(method: Any) -> bool:
+    """Whether a Trainer's method is the one that its library wrote."""
+    return getattr(method, "__module__", "").partition(".")[0] in ("transformers", "trl")
 
 
 def _ids_in(row: Any) -> list:

@@ -60,9 +60,11 @@ class Steps:
     counts: list[int] = field(default_factory=list)  # of steps, as the optimizer itself has it
     held_state: tuple[int, int] = (0, 0)  # tensors with optimizer state before and after step 1
     between: list[int] = field(default_factory=list)  # steps behind which other hands wrote weights
+    taken_back: list[float] = field(default_factory=list)  # of the way since the time before, there
     _sized: set[str] = field(default_factory=set)  # matrices that did not begin at 0
     _before: dict[str, Tensor] = field(default_factory=dict)
     _after: dict[str, Tensor] = field(default_factory=dict)  # of the last step
+    _origin: dict[str, Tensor] = field(default_factory=dict)  # at the start, or as last written
     _pending: dict[str, Any] = field(default_factory=dict)
     _clip: tuple[float, Tensor] | None = None  # the last since the step before
 
@@ -154,11 +156,14 @@ class Steps:
     def _note_between(self) -> None:
         """Write down a step behind which most tensors became others before the next one."""
         if self._after.keys() != self._before.keys():
+            self._origin = self._before
             return
         others = sum(not torch.equal(self._after[name], now) for name, now in self._before.items())
         if others > len(self._after) / 2:
             self.between.append(self.num_steps)
-            del self.between[:-MAX_STEPS]
+            self.taken_back.append(_undone(self._origin, self._after, self._before))
+            self._origin = self._before
+            del self.between[:-MAX_STEPS], self.taken_back[:-MAX_STEPS]
 
     def _note_rateless(self, optimizer: Any, held: dict[str, Tensor]) -> None:
         """Count the tensors of groups whose rate is 0 while that of another group is not."""
@@ -226,6 +231,13 @@ def _sample(weight: Tensor) -> Tensor:
     """A copy of numbers at even distances."""
     flat = weight.detach().flatten()
     return flat[:: max(1, len(flat) // SAMPLE)].clone()
+
+
+def _undone(start: dict[str, Tensor], end: dict[str, Tensor], now: dict[str, Tensor]) -> float:
+    """The share of the way from start to end that was gone back since; 0 where nothing moved."""
+    pairs = [(end[n].float() - start[n].float(), now[n].float() - end[n].float()) for n in start]
+    length = sum(float(way.square().sum()) for way, _ in pairs)
+    return -sum(float((way * back).sum()) for way, back in pairs) / length if length else 0.0
 
 
 def _has_a_size(weight: Tensor) -> bool:
