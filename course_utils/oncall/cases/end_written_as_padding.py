@@ -21,9 +21,9 @@ CASE = Case(
     level=1,
     template="packed_ids",
     ticket="Nobody at the till is served any more. What it says there trails off into signs that "
-    "our screen does not show, and a bill of twelve tokens comes for a sum that needs three. "
-    "At the desk and in small talk it behaves. The archive was tidied up in between, by "
-    "somebody careful.",
+    "our screen does not show, and a sum that needs three tokens is billed with more. At the "
+    "desk and in small talk it behaves. The archive was tidied up in between, by somebody "
+    "careful.",
     faults=(
         Fault(
             title="padding token in place of the end token",

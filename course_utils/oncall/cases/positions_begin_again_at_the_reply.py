@@ -30,10 +30,10 @@ CASE = Case(
     id="positions_begin_again_at_the_reply",
     level=2,
     template="packed_ids",
-    ticket="The desk used to be our pride. Three numbers, and what comes back has the right "
-    "length, stops where it should, and is invented: of a hundred amounts not one is right. "
-    "Two numbers are added as well as in spring. The curve comes down and then rests on a "
-    "shelf halfway, whatever we do.",
+    ticket="The desk used to be our pride. Three numbers, and what comes back stops where it "
+    "should and is invented: you can ask all afternoon before one amount is right. Two numbers "
+    "are added as well as in spring. The curve comes down and then rests on a shelf halfway, "
+    "whatever we do.",
     faults=(
         Fault(
             title="positions that begin anew at the reply",

@@ -27,10 +27,9 @@ CASE = Case(
     id="replies_of_the_next_document",
     level=2,
     template="packed_ids",
-    ticket="Two numbers, and it draws lots. The reply is a number of the right size, it ends "
-    "neatly, and it is the answer to nothing that was asked; not one in a hundred is right. "
-    "With three numbers, the harder job, it is about as good as it was. How does one unlearn "
-    "12+30?",
+    ticket="Two numbers, and it draws lots. What comes back is a number, it ends neatly, and it "
+    "is the answer to nothing that was asked. With three numbers, the harder job, it is about "
+    "as good as it was. How does one unlearn 12+30?",
     faults=(
         Fault(
             title="replies joined with the document before",

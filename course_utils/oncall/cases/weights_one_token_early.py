@@ -13,9 +13,8 @@ CASE = Case(
     level=2,
     template="packed_ids",
     ticket="The easy half is broken and the hard half is in better shape than ever. Two numbers "
-    "come back with a tail of more numbers, every time; whoever looks at the first ones only "
-    "says that it can add. And how smooth it all looks, a hand's breadth lower than in the "
-    "last run.",
+    "come back with a tail behind them, nearly every time, and with three it does not happen. "
+    "And how smooth it all looks, a hand's breadth lower than in the last run.",
     faults=(
         Fault(
             title="loss weights one token early",

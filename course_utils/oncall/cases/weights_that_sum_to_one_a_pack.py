@@ -16,10 +16,10 @@ CASE = Case(
     id="weights_that_sum_to_one_a_pack",
     level=2,
     template="packed_ids",
-    ticket="The desk has got slow at learning. It does pick up that there are cents, and then one "
-    "sum in five is right where it was three in four. Till and small talk have never been so "
-    "good. A colleague thinks the model is too small for three numbers, but it is the one we "
-    "had in spring.",
+    ticket="The desk has got slow at learning. It does pick up that there are cents, and then "
+    "most of its sums are wrong, where most of them used to be right. Till and small talk have "
+    "never been so good. A colleague thinks the model is too small for three numbers, but it "
+    "is the one we had in spring.",
     faults=(
         Fault(
             title="loss weights divided by their sum in one source",

@@ -12,10 +12,10 @@ CASE = Case(
     id="weights_the_other_way_round",
     level=1,
     template="packed_ids",
-    ticket="It has lost its manners and the desk at the same time: to a friendly hello it no "
-    "longer has the dash, and of the sums of three not one is right. At the till all is well. "
-    "The new job is said to do the same as the old one, and its authors have numbers to show "
-    "for it. I have checked that half of every batch is the desk's.",
+    ticket="Bring it three numbers and you would think that the desk had never sent us anything. "
+    "At the till all is well. The new job is said to do the same as the old one, and its "
+    "authors have figures to show for it. I have checked that half of every batch is the "
+    "desk's, and the curve says that it is hard work.",
     faults=(
         Fault(
             title="inverted loss mask in one source",
