@@ -118,7 +118,7 @@ TEMPLATE = Template(
     rows=rows,
     measure=measure,
     metrics={
-        "till": Metric("share of sums of two numbers answered right", higher=True, grain=0.06),
+        "till": Metric("share of sums of two numbers answered right", higher=True, grain=0.15),
         "desk": Metric("share of sums of three answered right, in cents", higher=True, grain=0.06),
         "talk": Metric("share of small talk that is passed on", higher=True, grain=0.2),
         "halts": Metric("share of replies that end by themselves", higher=True, grain=0.04),
