@@ -50,6 +50,8 @@ config: lora peft_conf adapter_conf
 correct: is_correct accuracy_reward exact exact_match
 counts: labelled_counts per_rank_tokens tokens_of
 decayed: decay_params with_decay decay
+documents: doc_ids segment_ids doc_numbers
+documents_of: segments_of number_documents doc_ids_of
 done: progress frac fraction
 drawn: rng picker rand
 encode: tokenize_row to_ids encode_row make_example
@@ -77,6 +79,7 @@ i: tok id tid
 ids: input_ids token_ids seq seqs
 in_buckets: bucketed by_bucket walk_buckets
 index: idx sort_idx perm
+is_inside: same_document stays_inside not_across
 keep_top_p: nucleus_filter top_p_filter truncate_logits apply_top_p
 kept: subset filtered retained
 kind: estimator mode variant
@@ -94,6 +97,7 @@ load_pairs: pair_dataset load_preferences get_pairs make_pairs
 load_prompts: prompt_dataset get_prompts load_questions make_prompts
 load_reference: get_reference make_ref ref_model frozen_copy
 load_shard: rows_of_rank read_shard shard_rows
+load_sources: read_mixture open_sources sources_and_shares
 load_tokenizer: get_tokenizer make_tokenizer init_tokenizer tokenizer_for
 load_weights: open_weights weights_from cached_base
 log: history logs records trace
@@ -130,6 +134,7 @@ number: n it iteration
 numbers: matches digits ints
 old_logp: behaviour_logp sampled_logp old_lp logp_old
 on_grid: quantize snap round_to_grid fake_quant
+once_each: unique_packs without_copies drop_copies
 one: item u single
 one_rollout: rollout_step iterate train_on rollout_and_update
 optimizer: optim opt adamw
@@ -139,6 +144,7 @@ order: permutation row_order indices
 ordered: sorted_logits sorted desc
 output: out res fwd
 own: mine local_state held
+own_document: block_mask document_mask within_document
 p: param weight tensor
 pad_id: pad padding_id pad_token
 parameters: same_weights peers_of weights_here
@@ -193,9 +199,11 @@ schedules: schedulers all_schedules lr_schedules
 score: forward_logp evaluate compute_logp logp_and_entropy
 share_gradients: sync_grads exchange_gradients reduce_grads
 share_weights: sync_weights spread_weights send_weights
+shares: mix_weights proportions fractions
 sheet_rows: from_sheet read_sheet graded_rows
 shuffle: reshuffle randomise do_shuffle
 size: n group_size chunk_size
+sources: packs_by_source corpora pools
 start: first_label reply_start boundary_at
 starting_at: from_position resume_at stream_from
 state: ckpt payload snapshot
@@ -232,6 +240,7 @@ value: v val x
 values: vals estimates cells
 w: tensor arr param_value
 weight: matrix mat wt
+weighted_loss: loss_by_weight weighted_ce token_weighted_loss
 well_formed: format_reward is_bare_number bare_number shape_reward
 whole: full plain_model target_model
 width: longest max_width padded_to

@@ -25,6 +25,7 @@ OTHER_FILES = {
     "collectives.py": ("comm.py", "fake_dist.py", "exchange.py", "cluster.py", "ring.py"),
     "replicas.py": ("ranks.py", "parallel.py", "copies_of.py", "dp_models.py", "on_ranks.py"),
     "shards.py": ("rank_rows.py", "dealing.py", "shard_data.py", "feeds_of.py", "input_files.py"),
+    "packs.py": ("id_packs.py", "packed_rows.py", "from_ids.py", "pack_stream.py", "mixing.py"),
     "serve.py": ("smoke.py", "try_out.py", "served.py", "ask_server.py"),
 }
 NEW_FILES = ("run_utils.py", "setup_run.py", "common_bits.py", "builders.py", "run_parts.py")

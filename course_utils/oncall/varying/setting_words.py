@@ -44,6 +44,8 @@ KEYS = {
     "num_parts": ("ckpt_parts", "checkpoint_files", "state_parts"),
     "tuned_on": ("ref_world", "swept_on", "rate_ranks"),
     "max_completion_length": ("completion_length", "reply_tokens", "max_reply"),
+    "mixture_file": ("mix_file", "blend_file", "sources_file"),
+    "pack_length": ("packed_to", "tokens_a_pack", "pack_size"),
 }
 SECTIONS = {
     "LoRA": ("lora", "adapter", "peft"),
