@@ -42,6 +42,17 @@ MEMORY = (
         ),
     ),
     Cause(
+        "engine_wakes_without_room",
+        "the engine wakes up, and finds no room: what it freed to sleep is held by the trainer's "
+        "allocator, which keeps it reserved",
+        "torch.cuda.empty_cache() in the trainer before the engine wakes; or give the engine less "
+        "(gpu_memory_utilization)",
+        "reserved and allocated memory of the trainer when the engine wakes",
+        kinds=("memory",),
+        harm=ENDED,
+        phrases=(Phrase(r"out of memory at \S*cumem_allocator"),),
+    ),
+    Cause(
         "memory_by_logits",
         "the largest tensor of a step is batch x length x vocabulary, and it outgrows the rest",
         "a smaller micro-batch with more accumulation, shorter rows, a fused loss",

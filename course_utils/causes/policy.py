@@ -211,6 +211,7 @@ POLICY = (
         explains=APART | keys("logp_disagree"),
         follows=LENGTHS,
         speaks_of=OF_SAMPLING,
+        phrases=(Phrase(r"[Tt]oken prefix mismatch"),),
     ),
     Cause(
         "routing_flips",

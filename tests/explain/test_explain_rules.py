@@ -443,6 +443,33 @@ def test_cut_replies_that_earn_or_are_learnt_to_end_are_no_fault():
     assert not keys(log(lambda n: 0.7 - n / 20, lambda n: 0.1 + n / 50))
 
 
+def test_an_evaluation_by_hand_that_jumps_is_of_another_model():
+    trained = [*rows(8, loss=lambda n: 4 - n / 4), {"eval_loss": 2.2, "epoch": 1.0}]
+    by_hand = [{"eval_loss": 2.21}, {"eval_loss": 9.8}]
+    assert keys(trained + by_hand) == ["merged_not_equal"]
+    assert not keys([*trained, {"eval_loss": 2.21}, {"eval_loss": 2.25}])
+
+
+def test_a_kl_that_grows_evenly_while_the_reward_rises_does_not_run_away():
+    even = rows(12, **{"objective/kl": lambda n: 0.4 + 1.3 * n, "objective/scores": lambda n: n})
+    assert not keys(even)
+    assert "kl_runs" in keys([row | {"objective/scores": -row["step"]} for row in even])
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        (
+            "RuntimeError: CUDA Error: out of memory at /workspace/csrc/cumem_allocator.cpp:62",
+            "engine_wakes_without_room",
+        ),
+        ("AssertionError: Token prefix mismatch. Token prefix: [1, 2]", "retokenised"),
+    ],
+)
+def test_an_engine_says_it_outright(line, cause):
+    assert explain(f"step 3\n{line}\n").causes[0].key == cause
+
+
 def test_a_kl_in_the_loss_that_keeps_growing_is_not_held_by_it():
     verl = {"actor/grad_norm": 2.0, "actor/pg_loss": 0.1, "critic/score/mean": 0.4}
     grows = rows(12, **verl, **{"actor/kl_loss": lambda n: 0.05 * n})

@@ -109,8 +109,9 @@ def kl_runs(log: Log) -> Finding | None:
     """kl jumps from nearly 0 past 0.3 in the first entries and stays, or grows tenfold past 1.
 
     Where it has come to rest and the reward has risen, it is what the reward has cost; so it is in
-    a log of few rewards whose last is above the first. What runs away does not come back in its
-    last third; single estimates, the exp of one token's log-ratio, may be far out.
+    a log of few rewards whose last is above the first, and where it grows evenly while the reward
+    rises. What runs away does not come back in its last third; single estimates, the exp of one
+    token's log-ratio, may be far out.
     """
     series = [(e, v) for e, v in log.series("kl") if math.isfinite(v)]
     early = [(a, b) for a, b in pairwise(series) if a[1] < 0.05 and b[1] > JUMPED]
@@ -127,7 +128,7 @@ def kl_runs(log: Log) -> Finding | None:
     if is_high and early[0][1] in series[:6] and not has_paid:
         (before, _), (entry, _) = early[0]
         proof = [f"{entry.where}: {said(entry, 'kl')}; {before.where}: {said(before, 'kl')}"]
-    elif levels and levels[2] > 1 and levels[2] > 5 * abs(levels[0]):
+    elif levels and levels[2] > max(1, 5 * abs(levels[0])) and not _is_even(levels, rewards):
         entry = next(e for e, v in series if v > levels[2] / 2)
         proof = [f"{entry.where}: {said(entry, 'kl')}; by thirds of the log {listed(levels)}"]
     else:
@@ -135,6 +136,16 @@ def kl_runs(log: Log) -> Finding | None:
     shown = [name for name in ("grad_norm", "learning_rate") if name in entry.numbers]
     proof += [f"{said(entry, *shown)} there"] if shown else []
     return Finding("kl_runs", 5.0, entry, tuple(proof))
+
+
+def _is_even(kl: tuple[float, float, float], reward: tuple[float, float, float] | None) -> bool:
+    """Whether the kl grows no faster than it did, and the reward rises throughout.
+
+    >>> _is_even((1.5, 7.2, 13.5), (-1.2, -0.6, -0.2)), _is_even((1.5, 3.0, 13.5), None)
+    (True, False)
+    """
+    is_straight = kl[2] - kl[1] < 1.25 * (kl[1] - kl[0])
+    return is_straight and reward is not None and reward[0] < reward[1] < reward[2]
 
 
 def kl_loss_runs(log: Log) -> Finding | None:

@@ -11,6 +11,7 @@ from course_utils.explain.numbers import listed, said, share, spread, thirds, tr
 WHOLE = 0.07  # of a whole number: how far a ratio of two losses may be from it
 HIGH_RATE, ROSE = 2e-4, 1.25  # a rate; times the loss of the first entry
 RISES_WITH_RATE = "the loss rises while the learning rate warms up"
+A_NAT = 1.0  # of an evaluation loss: more than rounding or other rows make
 SOON = 3  # entries after a resume, in which what it left behind shows
 NOT_RESTORED = (
     "the loss climbs where the run was resumed, at the rate of before: something was not restored, "
@@ -183,6 +184,8 @@ def overfits(log: Log) -> Finding | None:
         return None
     best = min(range(len(judged)), key=lambda n: judged[n][1])
     (low, lowest), (last, now) = judged[best], judged[-1]
+    if jump := _without_training(log):
+        return jump
     if best == len(judged) - 1 or now < max(1.1 * lowest, fmean(losses[-len(losses) // 3 :])):
         return None
     proof = (
@@ -190,6 +193,21 @@ def overfits(log: Log) -> Finding | None:
         f"the training loss falls from {losses[0]:.4g} to {losses[-1]:.4g}",
     )
     return Finding("overfits", 6.5, judged[best + 1][0], proof)
+
+
+def _without_training(log: Log) -> Finding | None:
+    """An evaluation by hand is far worse than the one before, and no training is between them."""
+    entries = [e for e in log.entries if e.numbers.keys() & {"eval_loss", "loss"}]
+    if any("loss" in one.numbers for one in entries[-2:]) or "epoch" in entries[-1].numbers:
+        return None
+    before, after = entries[-2:]
+    if after.numbers["eval_loss"] < before.numbers["eval_loss"] + A_NAT:
+        return None
+    proof = (
+        f"{said(before, 'eval_loss')} at {before.where}, {said(after, 'eval_loss')} at "
+        f"{after.where}, and no training between them"
+    )
+    return Finding("merged_not_equal", 6.5, after, (proof,))
 
 
 def memorised(log: Log) -> Finding | None:
