@@ -214,6 +214,20 @@ POLICY = (
         phrases=(Phrase(r"[Tt]oken prefix mismatch"),),
     ),
     Cause(
+        "engine_base_random",
+        "the engine that samples begins with random weights, and with LoRA it is sent the adapter "
+        "alone: the base in it stays random",
+        "load_format=safetensors (or auto) for the rollout, with LoRA",
+        "the first replies, before any update",
+        thread="verl#5211",
+        kinds=("stale_weights",),
+        where=SAMPLING,
+        harm=STILL,
+        explains=APART | NO_END | keys("no_signal"),
+        follows=LENGTHS,
+        speaks_of=OF_SAMPLING,
+    ),
+    Cause(
         "routing_flips",
         "a mixture of experts sends the same token to other experts in sampler and trainer",
         "record the sampler's routes and replay them in the trainer (rollout routing replay)",

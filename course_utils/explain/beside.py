@@ -17,6 +17,7 @@ _NAMES = {  # of a setting, by the name used here
     "temperature": "temperature T",
     "accumulation": "gradient_accumulation_steps accumulation grad_accum",
     "learning_rate": "learning_rate lr max_lr peak_lr warmup_max_lr peak_learning_rate",
+    "max_steps": "max_steps max_train_steps num_training_steps total_training_steps train_iters",
     "beta": "beta pref_beta dpo_beta kl_coef init_kl_coef kl_loss_coef",
     "dtype": "dtype torch_dtype precision",
     "zero_stage": "stage zero_stage",

@@ -470,6 +470,26 @@ def test_an_engine_says_it_outright(line, cause):
     assert explain(f"step 3\n{line}\n").causes[0].key == cause
 
 
+def test_a_rate_that_ends_at_the_share_of_one_process():
+    steps = [n * 250 for n in range(1, 13)]
+    lines = [
+        f"step {n}/4000 lr {max(0, 1 - n / 1000) * 1e-5:.3e} loss {2 - n / 9e3}" for n in steps
+    ]
+    said = explain("\n".join(["accelerate launch --num_processes 4 sft.py", *lines, ""]))
+    assert "a step for each process" in said.causes[0].why
+    alone = explain("\n".join(["accelerate launch --num_processes 1 sft.py", *lines, ""]))
+    assert [one.key for one in alone.causes] == ["schedule_ends_early"]
+    assert "a step for each process" not in alone.causes[0].why
+
+
+def test_an_engine_that_begins_with_random_weights_and_is_sent_an_adapter():
+    zeros = [f"step:{n} - critic/score/mean:0.0 - actor/grad_norm:0.0" for n in range(1, 7)]
+    asked = ["actor_rollout_ref.rollout.load_format=dummy", "actor_rollout_ref.model.lora_rank=64"]
+    assert explain("\n".join([*asked, *zeros, ""])).causes[0].key == "engine_base_random"
+    whole = explain("\n".join([asked[0], *zeros, ""]))
+    assert "engine_base_random" not in [one.key for one in whole.causes]
+
+
 def test_a_kl_in_the_loss_that_keeps_growing_is_not_held_by_it():
     verl = {"actor/grad_norm": 2.0, "actor/pg_loss": 0.1, "critic/score/mean": 0.4}
     grows = rows(12, **verl, **{"actor/kl_loss": lambda n: 0.05 * n})
