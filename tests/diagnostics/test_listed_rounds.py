@@ -160,7 +160,7 @@ NAMED = {
     "albite": "index_outside",
     "barite": "pad_is_eos",
     "celestine": "pairs_inverted",
-    "dioptase": "policy_is_reference",
+    "dioptase": "reference_moves",
     "enargite": "labels_constant",
     "franklinite": "reward_of_other_row",
     "gypsum": "no_signal",

@@ -281,6 +281,23 @@ def test_what_changes_the_run_is_refused_before_it_runs(name):
     assert not refused(template, healthy, handed, healthy)
 
 
+def test_sound_rows_that_look_faulty_may_be_mended_and_copies_left_out():
+    template = templates.load(cases.load(SAMPLE).template)
+    settings = {"config.yaml": "a: 1\n"}
+
+    def problems(was, given, now):
+        files = [settings | {"data/a.jsonl": as_lines(rows)} for rows in (was, given, now)]
+        return refused(template, *files)
+
+    healthy = [{"reply": str(n), "n": n} for n in range(0, 800, 8)]  # of one digit in two rows
+    cut = [row | {"reply": row["reply"][:1]} for row in healthy]
+    mended = [row | {"reply": f"{row['n']} of mine"} for row in healthy]
+    assert problems(healthy, cut, mended) == []
+    repeated = [*healthy[:4] * 10, *cut[4:]]
+    assert problems(repeated, repeated, [*healthy[:4], *cut[4:]]) == []
+    assert problems(healthy, [*healthy[:50], *cut[50:]], mended)
+
+
 # --- folder, report, check ----------------------------------------------------------------------
 
 

@@ -32,7 +32,9 @@ def look_at_messages(subject: Subject, sheet: Sheet) -> None:
     role, text = lost[0]["role"], lost[0]["content"].strip()
     why = f"the chat template leaves out messages of the role {role!r}"
     advice = f"give the message a role that the template writes, or add {role!r} to the template"
+    missing = "that no token stands for"
     if "</think>" in text and _writes_the_rest(tokenizer, lost[0]):
+        missing = "whose thought is not in the text"
         why = "the chat template cuts off what a last reply says before </think>: "
         why += "no thought is learnt"
         advice = "write message['content'] whole for the last reply of a chat"
@@ -46,7 +48,7 @@ def look_at_messages(subject: Subject, sheet: Sheet) -> None:
         place=f"chat_template, role {role!r}",
         why=why,
         advice=advice,
-        specimen=(f"a message of the role {role!r} that no token stands for: {text[:60]!r}",),
+        specimen=(f"a message of the role {role!r} {missing}: {text[:60]!r}",),
     )
 
 

@@ -9,7 +9,10 @@ FOLLOWS_ALONG = (
     "policy and reference give the same log-probs in every entry while the weights move: the "
     "reference moves along, or is not what the loss compares with"
 )
-OWN_COPY = "give ref_model a copy of its own, made before training"
+OWN_COPY = (
+    "give ref_model a copy of its own, made before training, and let nothing write into it: no "
+    "callback, no sync_ref_model"
+)
 
 
 def not_refuted(found: list[Found], sheet: Sheet) -> list[Found]:
@@ -23,4 +26,4 @@ def not_refuted(found: list[Found], sheet: Sheet) -> list[Found]:
 def _reworded(one: Found) -> Found:
     if not one.is_of_log or one.key != "policy_is_reference":
         return one
-    return replace(one, why=FOLLOWS_ALONG, advice=OWN_COPY)
+    return replace(one, key="reference_moves", why=FOLLOWS_ALONG, advice=OWN_COPY)
