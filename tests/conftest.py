@@ -37,7 +37,7 @@ collect_ignore = [
 
 LEFT: dict[str, int] = {}  # how many cases each test leaves to `make prove`
 TOOK: dict[str, float] = {}  # seconds of each slow test of this run
-RAN: set[str] = set()  # the files of the tests that ran
+RAN: set[str] = set()  # the tests that ran, and their files
 
 
 def pytest_xdist_make_scheduler(config, log):
@@ -76,7 +76,7 @@ def _leave_slow_ones(config, items):
 
 
 def pytest_runtest_logreport(report):
-    RAN.add(report.nodeid.partition("::")[0])
+    RAN.update((report.nodeid, report.nodeid.partition("::")[0]))
     if report.when == "call" and report.duration > SLOW and report.nodeid.startswith("tests/"):
         TOOK[report.nodeid] = round(report.duration, 1)
 
@@ -91,7 +91,8 @@ def pytest_sessionfinish(session):
     getattr(session.config, "workeroutput", {})["left"] = LEFT
     if session.config.getoption("measure", None) and not hasattr(session.config, "workerinput"):
         files = {nodeid: nodeid.partition("::")[0] for nodeid in measured()}
-        others = {n: s for n, s in measured().items() if files[n] not in RAN}
+        is_part = bool(session.config.option.keyword)  # of each file: its other tests keep theirs
+        others = {n: s for n, s in measured().items() if (n if is_part else files[n]) not in RAN}
         kept = {n: s for n, s in others.items() if Path(files[n]).exists()}
         SECONDS.write_text(json.dumps(dict(sorted((kept | TOOK).items())), indent=1) + "\n")
 
