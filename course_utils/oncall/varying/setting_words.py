@@ -43,6 +43,11 @@ KEYS = {
     "sync_every": ("reduce_every", "exchange_every", "comm_interval"),
     "num_parts": ("ckpt_parts", "checkpoint_files", "state_parts"),
     "tuned_on": ("ref_world", "swept_on", "rate_ranks"),
+    "raters_file": ("raters_path", "scored_file", "people_file"),
+    "rollouts_file": ("rollouts_path", "sampled_file", "mc_file"),
+    "finder_file": ("finder_path", "errors_file", "tool_file"),
+    "least_score": ("min_score", "score_threshold", "points_needed"),
+    "least_wins": ("min_wins", "win_threshold", "wins_needed"),
     "max_completion_length": ("completion_length", "reply_tokens", "max_reply"),
 }
 SECTIONS = {
@@ -56,6 +61,7 @@ SECTIONS = {
     "rewards and their weights": ("rewards", "scoring", "reward_mix"),
     "updates": ("updates", "optim", "ppo", "actor"),
     "workers": ("workers", "ranks", "dist", "topology"),
+    "marks": ("marks", "thresholds", "labelling"),
     "what is kept": ("keep", "checkpoints", "saving"),
     "choice of a checkpoint": ("choice", "selection", "best"),
 }
