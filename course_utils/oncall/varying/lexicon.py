@@ -35,7 +35,6 @@ backward_of_all: backward_all grads_on_all backward_on_ranks
 batch: data chunk inputs mb
 batches: minibatches loader batch_stream iterate_batches
 before: preceding cum_before mass_before
-behind: after_it rest unknown_steps tail
 best_step: chosen_step pick_best winner
 bits: nbits num_bits precision
 broadcast: copy_from_source bcast send_from
@@ -66,13 +65,11 @@ eps: tiny epsilon delta
 equals: sign eq_sign sep
 export: save_model write_model dump_model publish_model
 factor: lr_lambda scale_at multiplier lr_factor
-first: first_wrong error_at bad_at
 folders: saved_at checkpoints ckpt_dirs
 files_of: shard_files paths_for files_for_rank
 found: hits hit matched
 gain: surr surrogate objective
 gap: num_pad missing padding
-given: per_step column points
 gold: target truth expected
 group: same_param tied_group peers
 group_advantages: compute_advantages grpo_advantages normalise_rewards whiten
@@ -218,7 +215,6 @@ starting_at: from_position resume_at stream_from
 state: ckpt payload snapshot
 step: global_step t step_no
 step_of_all: step_all update_all optim_steps
-steps: parts_done lines_done moves
 stream: it feed source
 streams: feeds iterators row_streams
 summed_loss: loss_sum token_loss ce_sum nll_sum
