@@ -33,7 +33,7 @@ CASE = Case(
         ),
     ),
     non_fixes={
-        "longer warm-up": (Edit("config.yaml", "warmup_steps: 5", "warmup_steps: 20"),),
+        "only four points and more": (Edit("config.yaml", "least_score: 3 ", "least_score: 4 "),),
         "larger batches": (Edit("config.yaml", "batch_size: 8", "batch_size: 16"),),
     },
 )
