@@ -7,13 +7,17 @@ Batches: Loader RowLoader MicroBatches Feeder
 CHECKPOINT: CKPT CKPT_PATH STATE_FILE RESUME_FROM
 IGNORED: IGNORE_INDEX IGNORE MASKED NO_LABEL
 LEVELS: GRID QMAX STEPS_UP
+NAMES: CLASS_NAMES ID2LABEL MARK_NAMES VERDICTS
 PLAIN: TEMPLATE CHAT_FORMAT PLAIN_CHAT
 QUESTIONS: PROBES SMOKE PROMPTS ASKED_FIRST
 REPLY_STARTS: MARKER RESPONSE_TAG ASSISTANT_TAG
+RIGHT: GOOD OK_MARK POSITIVE CORRECT
 RUN: OUT OUT_DIR RUN_DIR OUTPUT WORK_DIR
 SERVED: SERVE_TEMPLATE GATEWAY_FORMAT CHAT_TEMPLATE
 SYSTEM: SYSTEM_PROMPT PREAMBLE INSTRUCTION
 Sampler: Engine Generator Worker Actor RolloutWorker
+UNMARKED: IGNORE NO_MARK SKIPPED IGNORE_INDEX
+WRONG: BAD BAD_MARK NEGATIVE INCORRECT
 accumulated: n_micro num_parts accum_steps
 adapter: adapter_dir lora_path adapter_path
 adapter_config: lora_config peft_args make_lora lora_settings
@@ -60,6 +64,7 @@ entropy: ent token_entropy H
 entry: record row_log metrics
 epoch: epoch_order order_of shuffled
 eps: tiny epsilon delta
+equals: sign eq_sign sep
 export: save_model write_model dump_model publish_model
 factor: lr_lambda scale_at multiplier lr_factor
 folders: saved_at checkpoints ckpt_dirs
@@ -97,6 +102,7 @@ load_pairs: pair_dataset load_preferences get_pairs make_pairs
 load_prompts: prompt_dataset get_prompts load_questions make_prompts
 load_reference: get_reference make_ref ref_model frozen_copy
 load_shard: rows_of_rank read_shard shard_rows
+load_solutions: read_sources all_solutions gather_solutions collect_rows
 load_sources: read_mixture open_sources sources_and_shares
 load_tokenizer: get_tokenizer make_tokenizer init_tokenizer tokenizer_for
 load_weights: open_weights weights_from cached_base
@@ -111,7 +117,10 @@ low: eps_low lower lo
 main: run_all entry_point start_run
 make_optimizer: build_optimizer get_optim create_optimizer optimizer_for
 make_schedule: build_schedule get_scheduler lr_schedule_for create_schedule
+mark: verdict judgement flag
+mark_weights: balanced_weights inverse_counts loss_weights weights_by_count
 marker: tag_ids boundary start_ids
+marks: verdicts step_labels judged flags
 mask: valid keep real_mask attn
 mean: average_of avg_tensor centre
 mean_entropy: avg_entropy entropy_value ent_mean
@@ -132,6 +141,9 @@ num_rows: n_rows row_count total_rows
 num_tokens: n_tokens denom token_count
 number: n it iteration
 numbers: matches digits ints
+of_finder: from_finder finder_marks up_to_error by_first_error
+of_raters: from_raters rater_marks by_points human_marks
+of_rollouts: from_rollouts rollout_marks by_wins mc_marks
 old_logp: behaviour_logp sampled_logp old_lp logp_old
 on_grid: quantize snap round_to_grid fake_quant
 once_each: unique_packs without_copies drop_copies
@@ -203,6 +215,8 @@ shares: mix_weights proportions fractions
 sheet_rows: from_sheet read_sheet graded_rows
 shuffle: reshuffle randomise do_shuffle
 size: n group_size chunk_size
+solution: worked work_item sheet_item
+solutions: worked_rows all_sheets items
 sources: packs_by_source corpora pools
 start: first_label reply_start boundary_at
 starting_at: from_position resume_at stream_from
@@ -232,6 +246,7 @@ train_leg: run_leg train_segment run_slot train_slice
 trained: trainable params adapter_params
 trainer: tr runner
 training_config: training_args make_args trainer_args train_args
+turns: exchange qa_pair two_turns
 update: policy_step learn step_on update_policy
 update_weights: sync load_from refresh pull_weights
 updates: all_metrics stats per_update
@@ -244,6 +259,7 @@ weighted_loss: loss_by_weight weighted_ce token_weighted_loss
 well_formed: format_reward is_bare_number bare_number shape_reward
 whole: full plain_model target_model
 width: longest max_width padded_to
+wins: ended_well num_won successes
 with_adapter: attach_adapter add_adapter wrapped
 without_checks: drop_checks leave_out_checks not_in_checks
 without_repeats: dedupe unique_rows drop_repeats first_of_each

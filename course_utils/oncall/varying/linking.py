@@ -18,6 +18,7 @@ OTHER_FILES = {
     "losses.py": ("objectives.py", "ppo_math.py", "rl_losses.py", "advantage.py"),
     "rollout.py": ("sampling.py", "engine.py", "workers.py", "generate.py"),
     "export.py": ("exporting.py", "release.py", "publish.py", "to_server.py"),
+    "marks.py": ("step_labels.py", "judged.py", "marking.py", "solution_rows.py", "verdicts.py"),
     "prepare.py": ("preprocess.py", "make_rows.py", "raw_rows.py", "ingest.py", "two_sources.py"),
     "batches.py": ("loader.py", "padded.py", "feeding.py", "row_stream.py", "batched.py"),
     "evaluate.py": ("held_out.py", "run_eval.py", "measure.py", "eval_task.py", "exam_rows.py"),
