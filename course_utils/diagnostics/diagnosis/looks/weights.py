@@ -20,7 +20,6 @@ TEACHER_MOVES = {
     "why": "the reference (or teacher) is trained with the model: it does not stand still",
     "advice": "give the model copies (copy.deepcopy) of the layers that it takes over from it",
 }
-MOST = 0.5  # of the weights, that are frozen
 FEW = 0.1  # such a share is fine: Adam's steps are shorter than the rate
 
 
@@ -68,20 +67,8 @@ def _are_drawn(subject: Subject, sheet: Sheet) -> None:
         if GROUPS["norms"].search(name) and name.endswith("weight") and weight.dim() == 1
     ]
     subject.is_drawn = len(norms) > 1 and all(bool((one == 1).all()) for one in norms)
-    if not subject.is_drawn:
-        return
-    sheet.show("the weights", DRAWN)
-    whole, trained = dict(subject.model.named_parameters()), subject.trainable()
-    frozen = [name for name in whole if name not in trained]
-    if not trained or hasattr(subject.model, "peft_config") or 1 - subject.share_trainable < MOST:
-        return  # the base of an adapter may be a stand-in
-    sheet.find(
-        "frozen_as_drawn",
-        MEASURED,
-        f"{len(frozen)} of {len(whole)} tensors are frozen, and all norms are exactly 1, as they "
-        "are drawn",
-        place=frozen[0],
-    )
+    if subject.is_drawn:
+        sheet.show("the weights", DRAWN)
 
 
 def _are_trainable(subject: Subject, sheet: Sheet) -> None:

@@ -85,13 +85,23 @@ def look_at_what_was_learnt(subject: Subject, sheet: Sheet) -> None:
         return
     if steps < 2 * subject.args.get_warmup_steps(num_steps_of(subject)):
         return  # it has only begun to learn
-    judge_what_was_learnt(losses, labels, _by_words(subject), sheet)
+    frozen = subject.frozen_as_drawn
+    judge_what_was_learnt(losses, labels, _by_words(subject), sheet, frozen=frozen)
 
 
 def judge_what_was_learnt(
-    losses: list[float], labels: list[int], told: tuple | None, sheet: Sheet
+    losses: list[float],
+    labels: list[int],
+    told: tuple | None,
+    sheet: Sheet,
+    *,
+    frozen: tuple[str, ...] = (),
 ) -> None:
-    """Compare the last losses with what the frequencies of the labels alone would cost."""
+    """Compare the last losses with what the frequencies of the labels alone would cost.
+
+    Args:
+        frozen: tensors that are as they were drawn, and stay so.
+    """
     last, entropy = fmean(losses[-len(losses) // 3 :]), entropy_of(labels)
     if last > OTHERWISE * entropy:
         return  # a loss on another scale, or one that has diverged
@@ -101,7 +111,10 @@ def judge_what_was_learnt(
         f"the loss of the last third, {last:.3g}, is no lower than that of always saying how "
         f"frequent each label is, {entropy:.3g}"
     )
-    if told is not None and told[3] < ONE_SIDED and not _tells(told):
+    if frozen:
+        more = f"{len(frozen)} tensors are frozen, and all norms are exactly 1, as they are drawn"
+        sheet.find("frozen_as_drawn", MEASURED, more, said, place=frozen[0])
+    elif told is not None and told[3] < ONE_SIDED and not _tells(told):
         _, _, right, frequent = told
         words = (
             f"a count of words gives {right:.0%} of the labels; the most frequent is {frequent:.0%}"

@@ -178,6 +178,14 @@ class Subject:
         return sum(p.numel() for p in self.trainable().values()) / max(whole, 1)
 
     @property
+    def frozen_as_drawn(self) -> tuple[str, ...]:
+        """The frozen tensors, where they are most weights and no checkpoint's; none of an
+        adapter's base, which may be a stand-in."""
+        if not self.is_drawn or self.share_trainable > 0.5 or hasattr(self.model, "peft_config"):
+            return ()
+        return tuple(name for name, p in self.model.named_parameters() if not p.requires_grad)
+
+    @property
     def batch_maker(self) -> str:
         """What makes the batch, with its line where it is a function."""
         collator = getattr(self.trainer, "data_collator", None)
