@@ -1,4 +1,4 @@
-"""Judges fixes that a stranger wrote, otherwise than ours, by the judge as it is now.
+"""Judges fixes that strangers wrote, otherwise than ours, by the judge as it is now.
 
     python -m benchmarks.oncall.mends [--write] [NUMBER ...]
 
@@ -28,6 +28,7 @@ class Mend:
     """One fix, and what was said of it.
 
     Attributes:
+        author: 1 or 2; "about" says how each worked.
         handed: a digest of the files that it edits.
         is_right: whether the fault is gone and nothing else worse; in its author's judgement.
         is_report_right: the same of the place in its report.
@@ -45,6 +46,7 @@ class Mend:
     is_report_right: bool
     first: dict[str, bool]
     now: dict[str, bool] = field(default_factory=dict)
+    author: int = 1
 
     @property
     def ticket(self) -> folder.Ticket:
@@ -74,8 +76,8 @@ def _edited(text: str, edits: LineEdits) -> str:
     return "\n".join(lines) + "\n"
 
 
-def kept() -> tuple[str, list[Mend]]:
-    """By whom and how they were written, and the fixes."""
+def kept() -> tuple[list[str], list[Mend]]:
+    """How each author worked, and the fixes."""
     said = json.loads(KEPT.read_text(encoding="utf-8"))
     return said["about"], [Mend(**one) for one in said["mends"]]
 
@@ -86,7 +88,7 @@ def judged(mends: list[Mend]) -> Iterator[tuple[Mend, checks.Outcome | None]]:
         yield mend, files and checks.judged(mend.ticket, files, mend.report_text(), judge)
 
 
-def write(about: str, mends: list[Mend]) -> None:
+def write(about: list[str], mends: list[Mend]) -> None:
     lines = ",\n".join(json.dumps(vars(one), ensure_ascii=False) for one in mends)
     text = f'{{"about": {json.dumps(about)},\n"mends": [\n{lines}\n]}}\n'
     KEPT.write_text(text, encoding="utf-8")

@@ -232,22 +232,26 @@ def _handed_in() -> list[str]:
 def _mends() -> list[str]:
     """How fixes by others are judged."""
     about, kept = mends.kept()
+    parts = [
+        line
+        for number, how in enumerate(about, start=1)
+        for line in (how, "", _judged_of([one for one in kept if one.author == number]), "")
+    ]
+    return ["## Fixes by others", "", *parts]
+
+
+def _judged_of(kept: list[mends.Mend]) -> str:
     due = [one for one in kept if one.must_be_solved]
     wrong = [one for one in kept if not one.is_right]
     again = [one for one in due if one.now]
-    return [
-        "## Fixes by others",
-        "",
-        about,
-        "",
+    return (
         f"{len(due)} right fixes with a right report, of {len({one.case for one in due})} cases: "
         f"{sum(one.first['solved'] for one in due)} were solved at first. "
         f"{len(again)} were judged again after the judge was mended, and "
         f"{sum(one.now['solved'] for one in again)} of them are solved "
         f"(`python -m benchmarks.oncall.mends`). Of {len(wrong)} that their author found to be "
-        f"wrong, {sum(one.first['fixed'] for one in wrong)} passed.",
-        "",
-    ]
+        f"wrong, {sum(one.first['fixed'] for one in wrong)} passed."
+    )
 
 
 def _readers() -> list[str]:
