@@ -60,7 +60,9 @@ def _by_count(data: Any, tokenizer: Any, sheet: Sheet) -> None:
         if size <= room or not len(ids) or int(ids.max()) >= room:
             continue
         below = int(((ids >= FULL * room) & (ids < room)).sum())
-        specials = [one for one in tokenizer.all_special_ids if room <= one < 2 * room]
+        specials = [
+            one for one in getattr(tokenizer, "all_special_ids", ()) if room <= one < 2 * room
+        ]
         wrapped = {one: int((ids == one - room).sum()) for one in specials}
         if size > room / FULL and below >= ENOUGH and room != BYTE:
             said = f"{below} ids of {len(rows)} rows are {FULL * room:.0f} to {room - 1}, and none "
