@@ -263,6 +263,8 @@ def _readers() -> list[str]:
         "",
         kept["about"],
         "",
+        kept["reading"],
+        "",
         *table(columns, [tuple(str(row[name]) for name in columns) for row in kept["rows"]]),
         "",
         "What was changed after them:",

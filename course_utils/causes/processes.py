@@ -65,7 +65,7 @@ PROCESSES = (
         harm=ENDED,
         phrases=(
             Phrase(
-                r"SIGKILL|oom[-_ ]?kill|^Killed$|^\S+ line \d+:\s+\d+ Killed|(exceed|"
+                r"SIGKILL(?!_handler)|oom[-_ ]?kill|^Killed$|^\S+ line \d+:\s+\d+ Killed|(exceed|"
                 r"reach|hit)\w* (its |the )?(pod |container )?memory limit"
             ),
         ),

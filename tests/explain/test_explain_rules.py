@@ -490,6 +490,13 @@ def test_an_engine_that_begins_with_random_weights_and_is_sent_an_adapter():
     assert "engine_base_random" not in [one.key for one in whole.causes]
 
 
+def test_a_launcher_that_cleans_up_is_no_kill_by_the_system():
+    launcher = "[INFO] [launch.py:316:sigkill_handler] Killing subprocess 2694488"
+    assert "killed_for_memory" not in [one.key for one in explain(f"a\n{launcher}\n").causes]
+    killed = explain("a\nsubprocess died with <Signals.SIGKILL: 9>\n")
+    assert killed.causes[0].key == "killed_for_memory"
+
+
 def test_a_kl_in_the_loss_that_keeps_growing_is_not_held_by_it():
     verl = {"actor/grad_norm": 2.0, "actor/pg_loss": 0.1, "critic/score/mean": 0.4}
     grows = rows(12, **verl, **{"actor/kl_loss": lambda n: 0.05 * n})
