@@ -31,6 +31,7 @@ WEIGHTS = (
         kinds=("adapter",),
         where=SERVING,
         harm=SOUND,
+        explains=keys("nothing_trainable"),
         phrases=(
             Phrase(r"Found missing adapter keys"),
             Phrase(
