@@ -20,6 +20,7 @@ SHARE = 0.1  # of the rows
 TELLS = 0.7  # of the pairs: what a count of words must tell
 AS_NUMBERS = "compare the ratings as numbers: float(rating)"
 CHOSEN = re.compile(r"chosen|accepted|preferred|better|winner", re.IGNORECASE)
+MEASURED_BY_A_MODEL = re.compile(r"log_?p", re.IGNORECASE)  # no rating: a reference's log-probs
 REJECTED = re.compile(r"rejected|dispreferred|worse|loser", re.IGNORECASE)
 
 
@@ -124,13 +125,15 @@ def _as_text(a: str, b: str) -> str:
 
 
 def _rated(subject: Subject) -> dict[str, list]:
-    """The columns that hold one number for each row, as a number or as text."""
+    """The columns that hold one rating for each row, as a number or as text."""
     data = _data(subject)
     names = columns_of(data)
     with unchanged(data):
         rows = data.with_format(None)[:MOST] if names else {}
     return {
-        name: values for name, values in rows.items() if values and all(map(_is_number, values))
+        name: values
+        for name, values in rows.items()
+        if values and not MEASURED_BY_A_MODEL.search(name) and all(map(_is_number, values))
     }
 
 
