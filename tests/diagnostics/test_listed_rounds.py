@@ -17,6 +17,7 @@ from benchmarks.diagnostics.blind.round_10 import listed as round_10
 from benchmarks.diagnostics.blind.round_12 import listed as round_12
 from benchmarks.diagnostics.blind.round_14 import listed as round_14
 from benchmarks.diagnostics.blind.round_15 import listed as round_15
+from benchmarks.diagnostics.blind.round_17 import listed as round_17
 from course_utils.diagnostics import diagnose
 
 NAMED = {
@@ -177,6 +178,26 @@ NAMED = {
     "talc": "metric_not_as_named",
     "vesuvianite": "reference_moves",
     "wulfenite": "mask_is_the_target",
+    # round 17
+    "acacia": "evaluation_writes_weights",
+    "birch": "evaluation_rows_differ",
+    "cedar_17": "tags_misplaced",
+    "dogwood": "end_missing",
+    "elder_17": "labels_constant",
+    "fir_17": "reward_of_other_row",
+    "gorse": "no_signal",
+    "hazel_17": "pairs_inverted",
+    "ivy_17": "optimizer_holds_others",
+    "juniper_17": "message_dropped",
+    "larch_17": "mask_is_the_target",
+    "maple_17": "reference_moves",
+    "oak": "schedule_ends_early",
+    "pine_17": "rounding_swallows",
+    "rowan_17": "optimizer_holds_others",
+    "spruce_17": "metric_not_as_named",
+    "thyme_17": "replies_masked",
+    "willow_17": "rows_in_order",
+    "yew": "reference_moves",
 }
 LEFT = {
     *("reward_ratings", "lora_two_stages", "lm_from_cluster_weights", "dpo_sums"),
@@ -184,13 +205,14 @@ LEFT = {
     *("scored_answers_dpo", "short_rloo", "mixed_facts", "continued_sft", "ochre"),
     *("ginkgo", "nutmeg", "olive"),
     *("realgar", "topaz", "ulexite"),
+    "quince_17",
 }
-LISTED = (round_7, round_8, round_9, round_10, round_12, round_14, round_15)
-ROUNDS = dict(zip((7, 8, 9, 10, 12, 14, 15), LISTED, strict=True))
+LISTED = (round_7, round_8, round_9, round_10, round_12, round_14, round_15, round_17)
+ROUNDS = dict(zip((7, 8, 9, 10, 12, 14, 15, 17), LISTED, strict=True))
 CASES = {}
 for number, one in ROUNDS.items():  # two authors may have taken one name
     CASES |= {f"{n}_{number}" if n in CASES else n: case for n, case in one.CASES.items()}
-ODD = round_8.ODD | round_9.ODD | round_10.ODD | round_12.ODD | round_14.ODD | round_15.ODD
+ODD = {name: case for one in LISTED for name, case in getattr(one, "ODD", {}).items()}
 
 
 @pytest.fixture(scope="module", autouse=True)

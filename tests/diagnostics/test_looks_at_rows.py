@@ -19,9 +19,9 @@ from course_utils.diagnostics.diagnosis.looks import classes
 from course_utils.diagnostics.diagnosis.looks.all_pairs import look_at_pairs_in_both_orders
 from course_utils.diagnostics.diagnosis.looks.id_type import look_at_id_type
 from course_utils.diagnostics.diagnosis.looks.offsets import look_at_offsets
+from course_utils.diagnostics.diagnosis.looks.row_order import judge_order
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
-from course_utils.diagnostics.diagnosis.watches.row_order import judge_order
 
 
 class Blocks(torch.utils.data.Dataset):

@@ -24,6 +24,10 @@ FEW_TOKENS_APART = (
     "the engine that samples and the trainer give a few tokens very different probabilities, "
     "though they agree on average: what weighs each token by their ratio is thrown about by these"
 )
+CERTAIN_OF_TOKENS = (
+    "the entropy falls to almost 0: the policy becomes certain of nearly every token, and explores "
+    "less and less"
+)
 LEAN = 0.02  # of a mean ratio from 1, on one side throughout
 
 
@@ -37,6 +41,9 @@ def entropy_gone(log: Log) -> Finding | None:
     spreads = thirds(log.values("reward_std"))
     if spreads and spreads[2] < 0.5 * spreads[0]:
         proof.append(f"reward_std {spreads[0]:.3g}, then {spreads[2]:.3g}")
+    if spreads and spreads[2] >= 0.5 * spreads[0] > 0:
+        against = (f"reward_std {spreads[0]:.3g}, then {spreads[2]:.3g}: rewards still differ",)
+        return Finding("entropy_gone", 5.0, entry, tuple(proof), against, why=CERTAIN_OF_TOKENS)
     return Finding("entropy_gone", 5.0, entry, tuple(proof))
 
 

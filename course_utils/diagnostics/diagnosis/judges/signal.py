@@ -37,8 +37,7 @@ def judge_signal(numbers: list[PolicyNumbers], replies: LastReplies | None, shee
     sheet.find(
         "no_signal",
         COUNTED,
-        f"{share:.0%} of the groups have advantages that are all 0: every reply to a prompt earns "
-        "the same",
+        f"{share:.0%} of the groups have advantages that are all 0",
         *([f"the last replies earn {replies.earned}"] if replies else []),
         place="advantages",
         why=why,
@@ -109,6 +108,12 @@ def _mechanism(numbers: list[PolicyNumbers], replies: LastReplies | None) -> tup
             f"the {replies.group} replies to a prompt are one and the same text: at temperature "
             f"{replies.temperature:g} sampling is all but greedy",
             f"temperature={replies.temperature:g} -> 1",
+        )
+    if earned := replies.clipped_alike:
+        return (
+            f"the reward functions give {earned}, and reward_clip_range={replies.clip_range} makes "
+            "one number of all of them",
+            "a reward_clip_range that holds the rewards, or none",
         )
     if replies.differs_between_groups:
         return (

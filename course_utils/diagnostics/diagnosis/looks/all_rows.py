@@ -1,10 +1,10 @@
 """Looks at the rows of the data sets as a whole: alike, contradictory, in both splits, in order."""
 
 import math
-from collections import Counter, defaultdict
-from itertools import pairwise
+from collections import defaultdict
 from typing import Any
 
+from course_utils.diagnostics.diagnosis.looks.row_order import judge_order
 from course_utils.diagnostics.diagnosis.looks.settings import num_steps_of
 from course_utils.diagnostics.diagnosis.measures.data_sets import (
     MOST,
@@ -24,7 +24,6 @@ LEAK = 0.1  # of the evaluation's rows
 FEW = 0.02  # of the rows
 NATURAL = 3  # times the share of rows that stand twice in training, and its standard errors
 DROPPED = 0.1  # of the rows: more is no odd row
-IN_BLOCKS = 0.2  # of the changes of label that an order drawn at random would have
 
 
 def look_at_all_rows(subject: Subject, sheet: Sheet) -> None:
@@ -97,11 +96,14 @@ def _few(subject: Subject, data: Any, tested: Any, sheet: Sheet) -> None:
     except TypeError:
         return
     args = subject.args
-    size = args.train_batch_size * args.gradient_accumulation_steps * args.world_size
-    epochs = num_steps_of(subject) * size / max(rows, 1)
+    epochs = num_steps_of(subject) * _rows_of_an_update(args) / max(rows, 1)
     if 0 < rows <= FEWEST and others >= MORE * rows and epochs >= EPOCHS:
         said = f"{rows} rows are read about {epochs:.0f} times, and {others} are evaluated"
         sheet.find("trial_rows", LIKELY, said, place="train_dataset")
+
+
+def _rows_of_an_update(args: Any) -> int:
+    return args.train_batch_size * args.gradient_accumulation_steps * args.world_size
 
 
 def _alike(inputs: list, labels: list, sheet: Sheet) -> None:
@@ -125,16 +127,11 @@ def _contradict(inputs: list, labels: list, sheet: Sheet) -> None:
 
 def _order(subject: Subject, labels: list, sheet: Sheet) -> None:
     """Labels in blocks, in rows that are read in the order in which they stand."""
-    if not _is_in_order(subject.trainer) or len(set(labels)) < 2:
+    if not _is_in_order(subject.trainer):
         return
-    whole = len(labels)
-    changes = sum(a != b for a, b in pairwise(labels))
-    by_chance = whole * (1 - sum((n / whole) ** 2 for n in Counter(labels).values()))
-    said = f"the label changes {changes} times in {whole} rows; mixed rows have {by_chance:.0f}"
-    if changes < IN_BLOCKS * by_chance:
-        sheet.find("rows_in_order", COUNTED, said, place="train_dataset, its sampler")
-    else:
-        sheet.clear("order of the rows", said)
+    size = _rows_of_an_update(subject.args)
+    batches = [labels[at : at + size] for at in range(0, len(labels), size)]
+    judge_order(batches, labels, sheet)
 
 
 def _is_in_order(trainer: Any) -> bool:

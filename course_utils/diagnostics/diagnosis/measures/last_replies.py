@@ -29,6 +29,7 @@ class LastReplies:
     temperature: float
     limit: int | None  # tokens that a reply may have
     is_unscored: bool = False  # no reward function gave a number for any of them
+    clip_range: tuple[float, float] | None = None  # of RLOO's reward_clip_range
 
     @property
     def share_distinct(self) -> float:
@@ -36,6 +37,19 @@ class LastReplies:
         starts = range(0, len(self.texts), self.group)
         groups = [self.texts[at : at + self.group] for at in starts]
         return sum(len(set(one)) / len(one) for one in groups) / len(groups)
+
+    @property
+    def clipped_alike(self) -> str:
+        """Rewards that differ in a group and are one number once they are clipped; else ""."""
+        if self.clip_range is None or self.rewards is None:
+            return ""
+        low, high = self.clip_range
+        groups = [
+            self.rewards[at : at + self.group] for at in range(0, len(self.texts), self.group)
+        ]
+        clipped = [{min(max(one, low), high) for one in group} for group in groups]
+        differ = any(max(one) - min(one) > ALIKE for one in groups)
+        return self.earned if differ and all(len(one) == 1 for one in clipped) else ""
 
     @property
     def earned(self) -> str:
@@ -83,6 +97,7 @@ def last_replies(trainer: Any, batch: Mapping[str, Tensor]) -> LastReplies:
         temperature=float(getattr(trainer, "temperature", 1.0) or 1.0),
         limit=getattr(trainer, "max_completion_length", None),
         is_unscored=_has_no_score(trainer, len(texts)),
+        clip_range=getattr(trainer, "reward_clip_range", None),
     )
 
 

@@ -21,6 +21,8 @@ def _looks(sheet: Sheet) -> Iterator[str]:
             if is_loop
             else "a few steps: diagnose(trainer, steps=20), which puts everything back"
         )
+    if "the weights" in sheet.shown:
+        yield "whether a checkpoint is in the weights (missing_keys of its load): norms are all 1"
     if "the tokens" in sheet.unseen and is_loop:
         yield "the tokens: diagnose(model, batch=..., tokenizer=..., loss=...)"
     if "what the reward pays for" in sheet.unseen:

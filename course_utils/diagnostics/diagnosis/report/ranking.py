@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from course_utils.causes import ranked
-from course_utils.diagnostics.diagnosis.sheet.finding import Found
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, Found
 
 SHORT = 60  # characters of two places on one line
 
@@ -12,9 +12,12 @@ def in_order(found: list[Found]) -> tuple[Found, ...]:
     """One Found a key, the likeliest first, without those that another, no weaker one explains.
 
     The order is the weight (counted before measured before what a log hints at), and half a point
-    more for each other finding that the cause explains.
+    more for each other finding that the cause explains. What only the log's numbers tell is left
+    out beside a cause that was counted in the run: a trend may be what that cause leads to.
     """
     best = _by_key(found)
+    if any(one.weight >= COUNTED for one in best.values()):
+        best = {key: one for key, one in best.items() if not one.is_of_log}
     kept = ranked({key: one.weight for key, one in best.items()})
     return tuple(_with_symptoms(best[key], best) for key in kept)
 

@@ -46,6 +46,8 @@ class Steps:
     model: nn.Module
     numbers: list[StepNumbers] = field(default_factory=list)
     without_grad: Counter[str] = field(default_factory=Counter)  # name -> steps without one
+    unheld: Counter[str] = field(default_factory=Counter)  # name -> gradients none stepped with
+    ever_held: set[str] = field(default_factory=set)  # names of weights that an optimizer holds
     moved: Counter[str] = field(default_factory=Counter)  # name -> steps in which it moved
     changed: Counter[str] = field(default_factory=Counter)  # name -> sampled numbers that changed
     compared: Counter[str] = field(default_factory=Counter)  # name -> sampled numbers
@@ -129,6 +131,8 @@ class Steps:
         trainable = {n: p for n, p in self.model.named_parameters() if p.requires_grad}
         without = [name for name, p in trainable.items() if p.grad is None]
         self.without_grad.update(without)
+        self.ever_held |= held.keys()
+        self.unheld.update(n for n, p in trainable.items() if p.grad is not None and n not in held)
         grads = [p.grad for p in trainable.values() if p.grad is not None]
         norms = (
             [float(n) for n in torch.stack([g.detach().float().norm() for g in grads])]
