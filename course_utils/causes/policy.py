@@ -93,6 +93,7 @@ POLICY = (
         thread="verl#2738",
         kinds=("collapse",),
         harm=BROKEN,
+        beside="updates",
         inferred=True,
         one_fix="entropy_coeff=0",
         settings_fix="no entropy bonus",

@@ -39,7 +39,7 @@ PREFERENCE = (
         thread="trl#1236",
         kinds=("preference",),
         harm=WRONG,
-        explains=keys("dpo_start policy_is_reference"),
+        explains=keys("dpo_start policy_is_reference thrown_about"),
         hidden_by_low_loss=True,
         speaks_of=frozenset({"reference", "reference's logits"}),
         one_fix="ref_model=None: the reference is then the model as it begins",

@@ -53,7 +53,7 @@ PROCESSES = (
     ),
     Cause(
         "killed_for_memory",
-        "the operating system killed the process, nearly always for memory",
+        "the process was killed from outside (SIGKILL), most often for memory",
         "free memory of the machine: fewer processes and DataLoader workers, less offload, or a "
         "higher limit of the container or job (cgroup, --mem), which the machine's own percentage "
         "does not show; on a CPU also smaller batches and shorter replies",
@@ -70,6 +70,10 @@ PROCESSES = (
             ),
         ),
         signal=9,
+        leaves_open="who sent the signal: the system or the container for memory, a scheduler at "
+        "the limit of a job, a preemption or a person; dmesg, the job's record and peak memory "
+        "would tell",
+        beside="killed",
     ),
     Cause(
         "bad_memory_access",

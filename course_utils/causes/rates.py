@@ -127,6 +127,17 @@ RATES = (
         complaints=(("jumps on resuming", 1),),
     ),
     Cause(
+        "begun_anew",
+        "the run was to go on and begins anew: it starts where the run before it started, with the "
+        "weights of before the training",
+        "name the saved state to the trainer (resume_from_checkpoint, and the folder that holds "
+        "it), and read in its first lines what it has loaded",
+        "the first step and loss beside the last ones of the run before",
+        kinds=("resume",),
+        harm=LESS,
+        explains=keys("resumed_without_state"),
+    ),
+    Cause(
         "resumed_at_its_end",
         "the run is resumed where it ends: max_steps and epochs count from the first start, so "
         "next to nothing is trained behind the checkpoint",

@@ -177,7 +177,8 @@ WEIGHTS = (
             Phrase(r"may not learn to generate outputs with these new", WARNED),
             Phrase(r"added new tokens to the tokenizer, but 'lm_head' is not", WARNED),
         ),
-        complaints=(("new tokens unseen", 1),),
+        complaints=(("new tokens unseen", 1), ("never stops", 4)),
+        beside="adapter on a base",
     ),
     Cause(
         "index_outside",

@@ -16,6 +16,10 @@ _IDLE = re.compile(r"([\d.]+) ([KMG])i?B is reserved by PyTorch but unallocated"
 _MOMENTS = re.compile(
     r"state\[.exp_avg\w*.\]|\bin _init_group\b|\bexp_avg_sqs?\b|\binitialize_optimizer_states\b"
 )
+_ENGINE_KEEPS = re.compile(
+    r"\b(?:free_cache_engine|vllm_enable_sleep_mode|enable_sleep_mode)['\"]?\s*[:=]\s*false",
+    re.IGNORECASE,
+)
 _BYTES = {"K": 2**10, "M": 2**20, "G": 2**30}
 
 
@@ -32,6 +36,8 @@ def told(one: Finding, beside: Beside) -> Told:
     others = _OTHERS.findall(one.at.text)
     if len(others) > 1:
         return _shared(others)
+    if kept := beside.matching(_ENGINE_KEEPS):
+        return _engine(kept[0].where, kept[1])
     if made := beside.matching(_MOMENTS):
         return _moments(made[0].where, made[1])
     size = _vocabulary(beside)
@@ -56,6 +62,18 @@ def _tokens(asked: re.Match, size: int, beside: Beside) -> Told:
         "not hold in this pass",
         advice="find out why the batch of this pass is not split by the limit (another setting for "
         "log-probs, no packing by tokens in this version); until then compute log-probs in chunks",
+    )
+
+
+def _engine(where: str, line: str) -> Told:
+    """The engine that samples holds its weights and cache also while the trainer updates."""
+    return Told(
+        (f"{where} says: {line}",),
+        why="the GPU's memory is full, and the engine that samples on it keeps its weights and its "
+        "cache while the trainer works: it is not put to sleep",
+        advice="let it free its memory (free_cache_engine=True in verl, "
+        "vllm_enable_sleep_mode=True in TRL), or give it a smaller gpu_memory_utilization; a "
+        "smaller micro-batch comes after that",
     )
 
 

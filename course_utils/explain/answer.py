@@ -20,7 +20,7 @@ UNSEEN = {  # by the kind of the run
     "policy": "several replies to one prompt with their rewards; the log-probs of the same tokens "
     "in sampler and trainer (audit_policy); the share of weights that change in a step",
 }
-TOLD = ("key", "says", "fix", "look", "lesson", "instrument", "thread", "healthy")  # of a cause
+TOLD = ("key", "lesson", "instrument", "thread", "healthy")  # of a cause
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,7 @@ class Answer:
                 | {
                     "says": one.says,
                     "fix": one.fix,
+                    "look": one.look,
                     "open": one.open,
                     "where": one.at.where,
                     "line": one.at.text,
@@ -192,7 +193,8 @@ def _block(number: int, one: Finding) -> str:
     cause = one.cause
     rows = [("for", text) for text in one.for_it] + [("against", text) for text in one.against]
     rows += [("open", one.open)] if one.open else []
-    rows += [("fix", one.fix), ("look next", cause.look)]
+    rows += [("fix", one.fix)]
+    rows += [("look next", one.look)] if one.look else []
     where = [f"lesson {cause.lesson}"] if cause.lesson else []
     where += [f"instrument {cause.instrument}"] if cause.instrument else []
     where += [f"reported in {cause.thread}"] if cause.thread else []

@@ -17,6 +17,7 @@ _NAMES = {  # of a setting, by the name used here
     "temperature": "temperature T",
     "accumulation": "gradient_accumulation_steps accumulation grad_accum",
     "learning_rate": "learning_rate lr max_lr peak_lr warmup_max_lr peak_learning_rate",
+    "max_grad_norm": "max_grad_norm grad_clip clip_grad clip_grad_norm gradient_clipping",
     "max_steps": "max_steps max_train_steps num_training_steps total_training_steps train_iters",
     "beta": "beta pref_beta dpo_beta kl_coef init_kl_coef kl_loss_coef",
     "dtype": "dtype torch_dtype precision",
@@ -107,6 +108,11 @@ class Beside:
     def number(self, name: str) -> Setting | None:
         """The last setting of this name that is a number."""
         return next((one for one in reversed(self.of(name)) if one.number is not None), None)
+
+    def printed(self, name: str) -> Setting | None:
+        """The last number of this name outside of sentences, which may tell of another run."""
+        numbers = [one for one in self.of(name) if one.number is not None]
+        return next((one for one in reversed(numbers) if not is_prose(one.line.text)), None)
 
     def all_matching(self, pattern: re.Pattern) -> list[tuple[Line, str]]:
         """Every match in all lines, with its line."""

@@ -24,6 +24,11 @@ _ADDED = re.compile(
     r"added[_ ]tokens|add(?:ed|ing)?[_ ](?:special[_ ]|new[_ ])?tokens|extended vocabulary",
     re.IGNORECASE,
 )
+_OF_MEMORY = re.compile(r"\boom\b|oom[-_ ]?kill|out of memory|memory limit|memory usage", re.I)
+_OF_ADAPTER = re.compile(r"\b(?:q?lora|peft)(?:_\w+|\b)", re.IGNORECASE)
+_OF_BASE = re.compile(r"[\w./-]+-Base\b|[\w./-]+-pt\b")
+_TRAINS_TABLE = re.compile(r"modules_to_save|additional_target|trainable_token|embed_tokens")
+HIGH_RATE, HIGH_LIMIT = 5e-6, 10.0  # of a policy whose weights are all trained; of a norm
 _BARE = re.compile(r"\{\{-? ?\.Prompt ?-?\}\}")
 _PAD_IS_END = re.compile(r"pad_token(?:_id)?['\"]?\s*[=:]\s*\S*eos_token(?:_id)?", re.IGNORECASE)
 _NO_KEY = re.compile(r"Could not find (?:response|instruction) key `[^`]*`", re.IGNORECASE)
@@ -59,8 +64,8 @@ def _labels_masked(one: Finding, beside: Beside, log: Log) -> Finding:
             why="the response template is found in no row, so that every label is -100 and the "
             "loss of 0 (nan in the evaluation) is no success: a text has other tokens alone than "
             "behind the words before it",
-            advice="give the template as token ids that were cut from a tokenised row, or one that "
-            "begins with a line break or a special token; count the labels that are not -100",
+            advice="give the template as token ids that were cut from a tokenised row; count the "
+            "labels that are not -100",
         )
     limit, prompt = beside.number("max_length"), beside.prompt_tokens()
     if limit is None:
@@ -208,6 +213,50 @@ def _template(one: Finding, beside: Beside, log: Log) -> Finding:
     )
 
 
+def _killed(one: Finding, beside: Beside, log: Log) -> Finding:
+    """Whether the line that says so, or one beside it, speaks of memory."""
+    if not (found := _OF_MEMORY.search(one.at.text)) and not beside.matching(_OF_MEMORY):
+        return one
+    said = () if found else (f"{(at := beside.matching(_OF_MEMORY))[0].where} says: {at[1]}",)
+    why = "the operating system or the container ended the process (SIGKILL) for its memory"
+    return replace(one, for_it=(*one.for_it, *said), why=why)
+
+
+def _random(one: Finding, beside: Beside, log: Log) -> Finding:
+    """A rate or a limit of the gradients that is far above what such runs have."""
+    rate, limit = beside.printed("learning_rate"), beside.printed("max_grad_norm")
+    is_whole = beside.matching(_OF_ADAPTER) is None
+    far = [rate] if is_whole and rate and (rate.number or 0) >= HIGH_RATE else []
+    far += [limit] if limit and (limit.number or 0) >= HIGH_LIMIT else []
+    if not far:
+        return one
+    named = " and ".join(f"{setting.written} {setting.value}" for setting in far)
+    return replace(
+        one,
+        for_it=(*one.for_it, *dict.fromkeys(setting.said for setting in far)),
+        why=f"{one.says}; with {named} each update goes far from the policy that sampled",
+        advice="a learning rate of about 1e-6 where all weights are trained, gradients clipped to "
+        "a norm of 1; restart before the entropy turned",
+    )
+
+
+def _untrained_end(one: Finding, beside: Beside, log: Log) -> Finding:
+    """An adapter over a base model that never learnt the token which ends a turn."""
+    adapter, base = beside.matching(_OF_ADAPTER), beside.matching(_OF_BASE)
+    if not adapter or not base or beside.matching(_TRAINS_TABLE):
+        return one
+    return replace(
+        one,
+        weight=SHOWN,
+        for_it=(*one.for_it, *(f"{line.where} says: {words}" for line, words in (adapter, base))),
+        against=(),
+        why="the adapter leaves embedding and head as they are: the row of an end token that the "
+        "base model never learnt stays untrained, so that it is hardly ever written",
+        advice="train these tables as well (modules_to_save=['embed_tokens', 'lm_head'], in "
+        "LLaMA-Factory additional_target), or end a turn with the token that ends the base's texts",
+    )
+
+
 def _pad(one: Finding, beside: Beside, log: Log) -> Finding:
     """The line of code that makes one token of padding and end."""
     if (found := beside.matching(_PAD_IS_END)) is None:
@@ -229,4 +278,7 @@ _BY_NAME: dict[str, Callable[[Finding, Beside, Log], Finding]] = {
     "positions": _index,
     "template": _template,
     "padding": _pad,
+    "killed": _killed,
+    "adapter on a base": _untrained_end,
+    "updates": _random,
 }

@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from course_utils.explain.beside import Beside
+from course_utils.explain.beside import Beside, Setting
 from course_utils.explain.finding import AFTER_IT, Finding
 from course_utils.explain.log import Log
 
@@ -45,9 +45,13 @@ def _temperature(one: Finding, beside: Beside) -> Finding:
     other = before.said_of_other_run
     if AFTER_IT in one.for_it:
         before, now, other = now, before, now.said
+    return by_temperature(replace(one, for_it=(*one.for_it, other, now.said)), before, now)
+
+
+def by_temperature(one: Finding, before: Setting, now: Setting) -> Finding:
+    """Sampler and trainer agree at one temperature, and differ at another."""
     return replace(
         one,
-        for_it=(*one.for_it, other, now.said),
         why=f"sampler and trainer agree at temperature {before.value} and differ at {now.value}: "
         "the sampler divides its logits by the temperature, and one of the two log-probs is taken "
         "without it",

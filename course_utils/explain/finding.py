@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from course_utils.causes import CAUSES, Cause
+from course_utils.explain.clauses import clauses, without
 from course_utils.explain.entries import Entry, Line
 
 AFTER_IT = "the run behind it in this log has none of it"
@@ -14,6 +15,7 @@ class Finding:
 
     `weight` orders findings; above 5 the log shows the thing itself, below 2 it only hints at it.
     `why` and `advice` say which of the things it is that the cause's own words hold, if several.
+    `in_force` are clauses of its fix and next look that the log has already.
     """
 
     key: str
@@ -23,6 +25,7 @@ class Finding:
     against: tuple[str, ...] = ()
     why: str = ""
     advice: str = ""
+    in_force: frozenset[str] = frozenset()
 
     @property
     def cause(self) -> Cause:
@@ -39,4 +42,12 @@ class Finding:
 
     @property
     def fix(self) -> str:
-        return self.advice or self.cause.fix
+        """What to do; a fix of which nothing would be left is said as it is."""
+        whole = self.advice or self.cause.fix
+        return without(whole, self.in_force) or whole
+
+    @property
+    def look(self) -> str:
+        """Where to look next; "" where the log has answered it."""
+        is_seen = self.in_force.intersection(clauses(self.cause.look))
+        return "" if is_seen else self.cause.look

@@ -169,7 +169,8 @@ class Log:
 
     def _restart(self, entry: Entry) -> str:
         """How this entry shows that another run begins; "" if it does not."""
-        name = "epoch" if "epoch" in entry.numbers else "step"
+        epoch = entry.numbers.get("epoch")
+        name = "step" if epoch is None or self._is_whole_epoch(epoch) else "epoch"
         last, now = self._counts.get(name), entry.numbers.get(name)
         if last is None or now is None or not now < FALLS_BACK * last or len(self.entries) < 2:
             return ""
@@ -177,6 +178,10 @@ class Log:
             self.begun_again = self.begun_again or entry
             return ""
         return f"{entry.names.get(name, name)} falls from {last:g} to {now:g} at {entry.where}"
+
+    def _is_whole_epoch(self, epoch: float) -> bool:
+        """Whether an epoch is counted in whole numbers, and is that of the entry before."""
+        return epoch == self._counts.get("epoch") and epoch % 1 == 0 and "step" in self._counts
 
     def _goes_on(self, entry: Entry) -> bool:
         """Whether the step of an entry is the next one, whatever its epoch says."""

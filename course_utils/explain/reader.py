@@ -17,6 +17,7 @@ from course_utils.explain.document import read_document
 from course_utils.explain.entries import Entry, Line
 from course_utils.explain.finding import Finding
 from course_utils.explain.heard import Heard
+from course_utils.explain.in_force import with_what_is_in_force
 from course_utils.explain.log import Log
 from course_utils.explain.module_names import names_apart
 from course_utils.explain.numbers import listed, said, thirds, trend
@@ -95,7 +96,7 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
     hints = [decided(one, beside, log) for one in heard.hints()]
     found += [one for one in hints if one.weight > HINT]
     hints = [*hints, *heard.exception(log)] if all(f.cause.healthy for f in found) else []
-    findings = _ranked(found, hints)
+    findings = tuple(with_what_is_in_force(one, beside, log) for one in _ranked(found, hints))
     run = of_finding(log, findings[0].at if findings else None)
     names = sorted({name for entry in run.entries for name in entry.names.values()})
     return Answer(
@@ -142,12 +143,18 @@ def _ranked(found: list[Finding], hints: list[Finding]) -> tuple[Finding, ...]:
     for one in sorted(found, key=lambda one: -one.weight):
         best.setdefault(one.key, one)
     keys = ranked({key: one.weight for key, one in best.items()}, in_a_log=True)
-    kept = {key: best[key] for key in keys}
+    refuted = {key for one in best.values() if _is_decided(one) for key in one.cause.rivals}
+    kept = {key: best[key] for key in keys if key not in refuted}
     for one in sorted(hints, key=lambda one: -one.weight):
         kept.setdefault(one.key, one)
     if any(not one.cause.healthy for one in kept.values()):
         kept.pop("improves", None)
     return tuple(sorted(kept.values(), key=lambda one: -one.weight))
+
+
+def _is_decided(one: Finding) -> bool:
+    """Whether what stands beside the log has told a cause from its rivals."""
+    return bool(one.why) and one.weight >= LATER
 
 
 def _zeros(log: Log) -> Iterator[str]:

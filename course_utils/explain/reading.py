@@ -41,6 +41,7 @@ PLAIN = re.compile(
     re.IGNORECASE,
 )
 AHEAD = re.compile(r"^\s*(?P<name>step)\s+(?P<value>\d+)(?:\s*/\s*\d+)?\s*\|", re.IGNORECASE)
+TUNED = re.compile(r"^\s*(?P<epoch>\d+)\|(?P<step>\d+)\|")  # of torchtune
 FORMS = (  # and a sign without which a line is not of that form
     (BOXED, "|"),
     (PIPED, "|"),
@@ -149,5 +150,9 @@ def _best_form(where: str, text: str) -> list[Entry]:
             break
     if best and (step := AHEAD.match(text)):
         ahead = Entry(where, text, {"step": float(step["value"])}, {"step": step["name"]})
+        best[0] = ahead.beneath(best[0])
+    if best and (counted := TUNED.match(text)):
+        names = counted.groupdict()
+        ahead = Entry(where, text, {n: float(v) for n, v in names.items()}, {n: n for n in names})
         best[0] = ahead.beneath(best[0])
     return best

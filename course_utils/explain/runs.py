@@ -6,6 +6,7 @@ from dataclasses import replace
 from course_utils.causes.shared import NOT_FINITE
 from course_utils.explain.beside import Beside, Setting
 from course_utils.explain.deciding import decided
+from course_utils.explain.engines import by_temperature
 from course_utils.explain.entries import Entry, Line
 from course_utils.explain.finding import AFTER_IT, Finding
 from course_utils.explain.log import TRAINED, Log
@@ -86,6 +87,8 @@ def with_difference(one: Finding, bad: Log, good: Log, log: Log, beside: Beside)
     if len(pairs) != 1 or one.why:  # several may be it, or the reason is known
         return replace(one, for_it=(*one.for_it, *rows))
     (before, now), *_ = pairs
+    if one.cause.beside == now.name == "temperature":
+        return by_temperature(replace(one, for_it=(*one.for_it, *rows)), now, before)
     why = f"with {before.written} {before.value}, and not with {now.value}: {one.says}"
     advice = f"{now.written} {now.value}, as in the other run, until the reason is found; {one.fix}"
     return replace(one, for_it=(*one.for_it, *rows), why=why, advice=advice)

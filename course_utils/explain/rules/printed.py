@@ -43,6 +43,9 @@ ONCE_A_PROCESS = (
 )
 _PROCESSES = re.compile(r"num_processes\W{1,3}(\d+)")
 _OF_ALL = re.compile(r"(?<![\d/])(\d+)/(\d+)\b(?!/)")
+_GOES_ON = re.compile(r"\bresum\w+|\b(?:to |and )?go(?:es)? on from\b|\bcontinu\w+ from\b", re.I)
+_NOT_RESUMED = re.compile(r"resume_from_checkpoint['\"]?\s*[:=]\s*(?:false|none|null)", re.I)
+LEARNT = 0.9  # of the first loss: the run before had learnt something
 _DUMMY = re.compile(r"load_format\W{1,3}dummy\w*")
 _RANK = re.compile(r"lora_rank\W{1,3}[1-9]\d*")
 _OF_WEIGHTS = re.compile(r"dtype\s*=|--dtype\b|precision torch|\bpure[_-]bf16\b", re.IGNORECASE)
@@ -206,7 +209,30 @@ def engine_of_random_weights(log: Log, beside: Beside) -> Finding | None:
     return Finding("engine_base_random", 8.8, entry, proof)
 
 
+def begins_anew(log: Log, beside: Beside) -> Finding | None:
+    """A run that is said to go on starts with the step and the loss of the one before it."""
+    if not log.earlier or not (spoken := beside.matching(_GOES_ON)):
+        return None
+    before, now = (run.series("loss")[:FEW] for run in (log.earlier[-1], log))
+    learnt = finite(log.earlier[-1].values("loss"))
+    if len(before) < FEW or len(now) < 2 or learnt[-1] > LEARNT * learnt[0]:
+        return None
+    (first, loss), (entry, again) = before[0], now[0]
+    steps = [one.numbers.get("step") for one in (first, entry)]
+    if steps[0] != steps[1] or abs(again / loss - 1) > NEAR or steps[0] is None:
+        return None
+    proof = [
+        f"{entry.where}: {said(entry, 'step', 'loss')}; {first.where}: "
+        f"{said(first, 'step', 'loss')}; the run before had come to {learnt[-1]:.4g}",
+        f"{spoken[0].where} says: {spoken[1]}",
+    ]
+    if loaded := beside.matching(_NOT_RESUMED):
+        proof.append(f"{loaded[0].where} says: {loaded[1]}")
+    return Finding("begun_anew", 8.0, entry, tuple(proof))
+
+
 RULES = (
+    begins_anew,
     rate_not_asked,
     micro_batches_summed,
     beta_zero,

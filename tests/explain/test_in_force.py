@@ -1,0 +1,102 @@
+"""What stands in a log's settings is not advised, and decides between the things it may be."""
+
+import pytest
+
+from course_utils.explain import explain
+from course_utils.explain.clauses import clauses, without
+
+MEMORY = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+UPDATES = [
+    f"step:{n} - actor/entropy:{0.3 + 0.5 * n:.3f} - critic/score/mean:{0.5 - 0.04 * n:.3f}"
+    for n in range(1, 13)
+]
+TUNED = [f"1|{n}|Loss: {1.6 - n / 50:.4f}" for n in range(1, 13)]
+
+
+def first(*lines: str):
+    return explain("\n".join([*lines, ""])).causes[0]
+
+
+def test_a_fix_loses_its_clauses_and_never_all_of_them():
+    said = "a smaller micro-batch, shorter replies (512, say), or gradient checkpointing"
+    assert len(clauses(said)) == 3
+    assert without(said, clauses(said)[:2]) == "gradient checkpointing"
+    assert without(said, clauses(said)) == ""
+    assert without(said, ["another"]) == said
+
+
+@pytest.mark.parametrize(
+    "setting", ["gradient_checkpointing: true", "--model.enable_gradient_checkpointing=True"]
+)
+def test_what_is_switched_on_is_not_advised(setting):
+    assert "gradient checkpointing" in first(MEMORY).fix
+    assert "gradient checkpointing" not in first(setting, MEMORY).fix
+    assert first(setting, MEMORY).fix
+    told = "I then tried it with gradient_checkpointing: true and it was the same"
+    assert "gradient checkpointing" in first(told, MEMORY).fix
+
+
+def test_an_entropy_bonus_that_is_0_is_not_looked_for():
+    random = first(*UPDATES)
+    assert random.key == "entropy_runs"
+    assert "entropy_coeff=0" in random.fix and "bonus" in random.look
+    without_one = first("actor.entropy_coeff=0", *UPDATES)
+    assert "entropy_coeff" not in without_one.fix
+    assert without_one.look == ""
+
+
+def test_steps_that_are_too_long_are_named_by_their_settings():
+    long = first("actor.optim.lr=1e-5", "actor.grad_clip=50.0", *UPDATES)
+    assert "lr 1e-5 and grad_clip 50.0" in long.says
+    usual = first("actor.optim.lr=1e-6", "actor.grad_clip=1.0", *UPDATES)
+    adapter = first("actor.optim.lr=1e-5", "model.lora_rank=32", *UPDATES)
+    assert "goes far" not in usual.says + adapter.says
+
+
+def test_an_engine_that_stays_awake_fills_the_memory():
+    assert "not put to sleep" in first("rollout.free_cache_engine=False", MEMORY).says
+    assert "not put to sleep" not in first("rollout.free_cache_engine=True", MEMORY).says
+
+
+def test_who_killed_a_process_is_open_unless_something_speaks_of_memory():
+    killed = "torch.distributed.elastic: failed (exitcode: -9) local_rank: 3"
+    assert "preemption" in first("a", killed).open
+    assert first("kernel: oom-kill: task=python", killed).open == ""
+
+
+def test_an_adapter_over_a_base_model_leaves_its_end_token_untrained():
+    losses = [f"{{'loss': {1.6 - n / 20}, 'epoch': {n / 10}}}" for n in range(1, 9)]
+    words = "The reply is right, and then generation is not stopping."
+    base = ["model_name_or_path: Qwen/Qwen3-4B-Base", "lora_rank: 16"]
+    assert first(words, *base, *losses).key == "new_tokens_untrained"
+    assert (
+        first(words, *base, "additional_target: embed_tokens,lm_head", *losses).key == "pad_is_eos"
+    )
+    assert first(words, "model_name_or_path: Qwen/Qwen3-4B", base[1], *losses).key == "pad_is_eos"
+
+
+def test_a_run_that_was_to_go_on_and_starts_at_the_beginning():
+    asked = "I started it again to go on from the saved epoch."
+    again = first(asked, "resume_from_checkpoint: False", *TUNED, "$ tune run", *TUNED[:6])
+    assert again.key == "begun_anew"
+    assert any("resume_from_checkpoint: False" in row for row in again.for_it)
+    fresh = explain("\n".join([*TUNED, "$ tune run", *TUNED[:6], ""]))
+    assert "begun_anew" not in [one.key for one in fresh.causes]
+    goes_on = [f"1|{n}|Loss: {1.6 - n / 50:.4f}" for n in range(13, 25)]
+    whole = explain("\n".join([asked, *TUNED, "$ tune run", *goes_on, ""]))
+    assert "begun_anew" not in [one.key for one in whole.causes]
+
+
+def test_sampler_and_trainer_that_agree_at_one_temperature_alone():
+    def rows(ratio):
+        return [
+            f"{{'loss': 0.01, 'reward': 0.4, 'epoch': {n / 100}, "
+            f"'sampling/importance_sampling_ratio/mean': {ratio + n / 1000}}}"
+            for n in range(1, 7)
+        ]
+
+    hot = first(
+        "GRPOConfig(temperature=0.6, beta=0.0)", *rows(1.13), "temperature=1.0:", *rows(1.0)
+    )
+    assert "divides its logits by the temperature" in hot.says
+    assert "processed_logprobs" in hot.fix
