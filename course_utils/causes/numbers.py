@@ -24,7 +24,7 @@ NUMBERS = (
         kinds=("half_precision",),
         harm=BROKEN,
         damages="numbers",
-        explains=keys("nan_gradient nan_metric on_policy_zero_loss"),
+        explains=keys("nan_gradient nan_metric on_policy_zero_loss rate_zero nan_already"),
         speaks_of=OF_NUMBERS,
         beside="format",
         leaves_open=OF_A_NAN,
@@ -41,7 +41,7 @@ NUMBERS = (
         thread="verl#747",
         kinds=("collapse", "bad_numbers"),
         harm=BROKEN,
-        explains=keys("nan_metric"),
+        explains=keys("nan_metric collapse length_is_paid replies_cut entropy_gone"),
         beside="format",
     ),
     Cause(

@@ -41,7 +41,8 @@ POLICY = (
         "kl_negative",
         "the kl is negative on average, which the kl of samples of the policy cannot "
         "be: the replies were not drawn from the policy that is scored",
-        "sample without top_k, min_length and temperature, and with the same weights",
+        "sample from the policy itself: the same weights, and nothing that forbids or prefers "
+        "tokens (top_k, top_p, temperature, min_new_tokens, no_repeat_ngram_size)",
         "the generation settings",
         thread="LLaMA-Factory#664",
         kinds=("logp_mismatch", "kl_place"),

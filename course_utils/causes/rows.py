@@ -9,6 +9,8 @@ from course_utils.causes.shared import (
     OUTCOME,
 )
 
+EQUAL_SCORES = 7.6  # of a phrase: a loss that stands still follows from it
+
 ROWS = (
     Cause(
         "padding_side",
@@ -138,6 +140,9 @@ ROWS = (
             {"gradients", "pad of the scores", "rows alone", "scores of pairs", "tokens"}
         ),
         one_fix="model.config.pad_token_id = tokenizer.pad_token_id, a token of its own",
+        phrases=(
+            Phrase(r"\d+ instances where the predictions for both options are equal", EQUAL_SCORES),
+        ),
     ),
     Cause(
         "ids_wrapped",

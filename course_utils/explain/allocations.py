@@ -16,6 +16,8 @@ _IDLE = re.compile(r"([\d.]+) ([KMG])i?B is reserved by PyTorch but unallocated"
 _MOMENTS = re.compile(
     r"state\[.exp_avg\w*.\]|\bin _init_group\b|\bexp_avg_sqs?\b|\binitialize_optimizer_states\b"
 )
+_ENGINE_CACHE = re.compile(r"\b_(?:allocate|initialize)_kv_caches?\b|\binitialize_kv_cache\w*")
+_SHARE = re.compile(r"\b(?:vllm_)?gpu_memory_utilization['\"]?\s*[:=]\s*[\d.]+")
 _ENGINE_KEEPS = re.compile(
     r"\b(?:free_cache_engine|vllm_enable_sleep_mode|enable_sleep_mode)['\"]?\s*[:=]\s*false",
     re.IGNORECASE,
@@ -38,6 +40,8 @@ def told(one: Finding, beside: Beside) -> Told:
         return _shared(others)
     if kept := beside.matching(_ENGINE_KEEPS):
         return _engine(kept[0].where, kept[1])
+    if made := beside.matching(_ENGINE_CACHE):
+        return _cache(made[0].where, made[1], beside)
     if made := beside.matching(_MOMENTS):
         return _moments(made[0].where, made[1])
     size = _vocabulary(beside)
@@ -74,6 +78,19 @@ def _engine(where: str, line: str) -> Told:
         advice="let it free its memory (free_cache_engine=True in verl, "
         "vllm_enable_sleep_mode=True in TRL), or give it a smaller gpu_memory_utilization; a "
         "smaller micro-batch comes after that",
+    )
+
+
+def _cache(where: str, line: str, beside: Beside) -> Told:
+    """The frame is the engine's, which takes its share of the GPU for the cache of its replies."""
+    share = beside.matching(_SHARE)
+    rows = (f"{share[0].where} says: {share[1]}",) if share else ()
+    return Told(
+        (f"{where} says: {line}", *rows),
+        why="the engine that samples finds no room for its cache: it takes a share of the whole "
+        "GPU (gpu_memory_utilization), and the trainer's model and optimizer are on the same one",
+        advice="a GPU of its own for the engine (in TRL a server: vllm_mode='server'), or a "
+        "smaller gpu_memory_utilization; a smaller training batch does not help",
     )
 
 

@@ -13,6 +13,11 @@ ALL_WAIT = (
     "before any change: NCCL_DEBUG=INFO, the flight recorder (TORCH_NCCL_TRACE_BUFFER_SIZE), Xid "
     "errors in dmesg, nccl-tests on these GPUs; a longer timeout alone is a guess",
 )
+ONE_IS_MISSING = (
+    "the processes wait in one collective for another that does not come: it has died, or is busy "
+    "or waits elsewhere",
+    "find what that process does: its own last lines and its own error are what counts",
+)
 OTHER_SIZE = (
     "the processes bring different sizes to one collective: what is synchronised has another shape "
     "on one of them (a buffer that grew with the rows, a tensor that is not padded)",
@@ -39,7 +44,7 @@ class Collectives:
         """What the waits say of the cause, and what to do; None where they say nothing."""
         waits, ranks = list(self.waits.values()), sorted({*self.waits, *self.at_work})
         if len(waits) < 2 or ranks != list(range(len(ranks))):
-            return None
+            return ONE_IS_MISSING if len(waits) > 1 and len(set(waits)) == 1 else None
         if len({wait[:2] for wait in waits}) > 1:
             return None
         return OTHER_SIZE if len(set(waits)) > 1 else ALL_WAIT

@@ -24,7 +24,8 @@ _SERVED = r"(?:serv|inference|vllm|ollama|gguf|export|deploy)"
 # What is said, by the name that causes give to it.
 _COMPLAINTS = {
     "never stops": (
-        rf"{_NOT} (?:\w+ )?stop\w*\b(?! the)|(?:until|till|up to|reach\w*) (?:the )?max[_ ]?"
+        rf"{_NOT} (?!full )(?:\w+ )?stop\w*\b(?! the)|"
+        r"(?:until|till|up to|reach\w*) (?:the )?max[_ ]?"
         r"(?:new[_ ]?)?(?:tokens?|length)|keeps? (?:on )?generating|"
         r"generat\w+ (?:endless|infinite|forever)\w*|"
         rf"eos\w*.{{0,30}}{_NOT} (?:\w+ )?{_WRITES}|over-?generat\w+|continuously generat\w+|"

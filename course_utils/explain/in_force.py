@@ -16,26 +16,43 @@ _SHOWN_BY = (  # words of advice, and what a log that follows it, or cannot, has
     (r"is_trainable=True", r"trainable params:?\s*[1-9]"),
     (r"zero_to_fp32", r"save_strategy['\"]?\s*[:= ]\s*['\"]?no\b"),
 )
-_SHOWN = tuple(
-    (re.compile(advice), re.compile(shown, re.IGNORECASE)) for advice, shown in _SHOWN_BY
+_TRIED_BY = (  # and what a sentence says that was tried
+    (
+        r"(?:smaller|lower) learning rate|tenth of the learning rate",
+        r"(?:smaller|lower\w*|reduc\w+|decreas\w+) (?:the )?(?:lr|learning[- ]rate)",
+    ),
+    (r"larger coefficient", r"(?:larger|higher|stronger|increas\w+) (?:the )?kl"),
+)
+_SHOWN, _TRIED = (
+    tuple((re.compile(advice), re.compile(shown, re.IGNORECASE)) for advice, shown in pairs)
+    for pairs in (_SHOWN_BY, _TRIED_BY)
 )
 _SETTING = re.compile(r"\b(\w+_\w+)='?([\w.]+)'?")
 
 
 def with_what_is_in_force(one: Finding, beside: Beside, log: Log) -> Finding:
     """The finding, which then leaves out what its log has already of its fix and next look."""
-    texts = [line.text for _, line in beside.lines if not is_prose(line.text)]
-    texts += [name for entry in log.entries[-1:] for name in entry.names.values()]
-    advised = clauses(one.fix) + clauses(one.look)
-    return replace(one, in_force=frozenset(said for said in advised if _is_shown(said, texts)))
+    printed = [line.text for _, line in beside.lines if not is_prose(line.text)]
+    printed += [name for entry in log.entries[-1:] for name in entry.names.values()]
+    told = [line.text for line in beside.told()]
+    done = (
+        clause
+        for clause in clauses(one.fix) + clauses(one.look)
+        if _any(_that_show(clause), printed) or _any(_of(_TRIED, clause), told)
+    )
+    return replace(one, in_force=frozenset(done))
 
 
-def _is_shown(clause: str, texts: list[str]) -> bool:
-    return any(shown.search(text) for shown in _that_show(clause) for text in texts)
+def _any(patterns: Iterator[re.Pattern], texts: list[str]) -> bool:
+    return any(pattern.search(text) for pattern in patterns for text in texts)
+
+
+def _of(table: tuple, clause: str) -> Iterator[re.Pattern]:
+    return (shown for advice, shown in table if advice.search(clause))
 
 
 def _that_show(clause: str) -> Iterator[re.Pattern]:
-    yield from (shown for advice, shown in _SHOWN if advice.search(clause))
+    yield from _of(_SHOWN, clause)
     for name, value in _SETTING.findall(clause):
         said = rf"\b{name}['\"]?\s*[:= ]\s*['\"]?{re.escape(value)}(?![.\w])"
         yield re.compile(said, re.IGNORECASE)

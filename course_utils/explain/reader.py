@@ -6,7 +6,8 @@ from itertools import chain, islice
 from typing import SupportsInt
 
 from course_utils.causes import ranked
-from course_utils.causes.cause import LATER
+from course_utils.causes.cause import CERTAIN, LATER, keys
+from course_utils.causes.harms import SAMPLING
 from course_utils.explain.answer import Answer
 from course_utils.explain.benchmarks import turned_round
 from course_utils.explain.beside import Beside
@@ -41,6 +42,11 @@ from course_utils.explain.words import finding_of_code
 from course_utils.explain.worries import worries
 
 MAX_DOCUMENT_LINES = 2_000_000
+OF_AN_ENDING = keys("python_error exception")  # what any error leads to
+ENDINGS = OF_AN_ENDING | keys(
+    "ranks_disagree terminated aborted interrupted nccl_failed ray_worker_died"
+)
+FLAT = 0.05  # of the first third: further than that a loss has moved, if not evenly
 
 
 def explain(source: str | Iterable[str]) -> Answer:
@@ -142,13 +148,17 @@ def _ranked(found: list[Finding], hints: list[Finding]) -> tuple[Finding, ...]:
     best: dict[str, Finding] = {}
     for one in sorted(found, key=lambda one: -one.weight):
         best.setdefault(one.key, one)
-    keys = ranked({key: one.weight for key, one in best.items()}, in_a_log=True)
+    order = ranked({key: one.weight for key, one in best.items()}, in_a_log=True)
     refuted = {key for one in best.values() if _is_decided(one) for key in one.cause.rivals}
-    kept = {key: best[key] for key in keys if key not in refuted}
+    if any(one.weight >= CERTAIN and key not in ENDINGS for key, one in best.items()):
+        refuted |= OF_AN_ENDING  # the error is there
+    kept = {key: best[key] for key in order if key not in refuted}
     for one in sorted(hints, key=lambda one: -one.weight):
         kept.setdefault(one.key, one)
     if any(not one.cause.healthy for one in kept.values()):
         kept.pop("improves", None)
+    if any(one.cause.where == SAMPLING for one in kept.values()):
+        kept.pop("clips_nothing", None)  # it takes the sampler for the policy
     return tuple(sorted(kept.values(), key=lambda one: -one.weight))
 
 
@@ -167,5 +177,7 @@ def _zeros(log: Log) -> Iterator[str]:
 def _no_trend(log: Log) -> str:
     levels = thirds(log.values("loss"))
     if levels is None or log.kind() == "policy" or trend(log.values("loss")):
+        return ""
+    if abs(levels[2] - levels[0]) > FLAT * abs(levels[0]):
         return ""
     return f"The loss has no trend: {listed(levels)} by thirds of the log."

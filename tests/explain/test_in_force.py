@@ -100,3 +100,47 @@ def test_sampler_and_trainer_that_agree_at_one_temperature_alone():
     )
     assert "divides its logits by the temperature" in hot.says
     assert "processed_logprobs" in hot.fix
+
+
+def test_what_was_tried_is_not_advised():
+    tried = "We also tried a smaller learning rate and the trend was the same."
+    assert "smaller learning rate" in first(*UPDATES).fix
+    assert "smaller learning rate" not in first(tried, *UPDATES).fix
+
+
+def test_an_engine_that_finds_no_room_for_its_cache():
+    frame = 'File "vllm/engine/llm_engine.py", line 429, in _initialize_kv_caches'
+    found = first('vllm_device="cuda:0", vllm_gpu_memory_utilization=0.9', frame, MEMORY)
+    assert "no room for its cache" in found.says
+    assert any("utilization=0.9" in row for row in found.for_it)
+
+
+def test_an_error_that_is_known_needs_no_paste_of_its_last_lines():
+    ended = "  exitcode  : 1 (pid: 7562)"
+    assert [one.key for one in explain(f"a\n{MEMORY}{ended}\n").causes] == ["cuda_memory"]
+    assert [one.key for one in explain(f"a\n{ended}\n").causes] == ["python_error"]
+
+
+def test_a_ratio_that_falls_from_1_to_nothing_is_of_old_weights():
+    def rows(*ratios):
+        return [
+            f"{{'loss': 0.1, 'reward': 0.4, 'sampling/importance_sampling_ratio/mean': {one}}}"
+            for one in ratios
+        ]
+
+    assert first(*rows(0.98, 0.9, 0.5, 0.2, 0.05, 0.01, 1e-3, 1e-4, 1e-6)).key == "stale_sampler"
+    assert first(*rows(0.3, 0.2, 0.2, 0.1, 0.05, 0.01, 1e-3, 1e-4, 1e-6)).key == "engines_disagree"
+
+
+def test_a_loss_that_fell_and_then_lies_flat_has_moved():
+    fell = [
+        f"{{'loss': {loss}, 'epoch': {n / 10}}}"
+        for n, loss in enumerate([2.1, 1.4, 0.9] + 9 * [0.8, 0.82])
+    ]
+    assert "no trend" not in str(explain("\n".join([*fell, ""])))
+
+
+def test_processes_that_wait_in_one_collective_for_another():
+    text = "Rank {}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=27, "
+    text += "OpType=BROADCAST, NumelIn=18)"
+    assert "does not come" in first("a", text.format(1), text.format(2)).says

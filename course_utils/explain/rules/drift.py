@@ -15,6 +15,7 @@ GROWN, LEAST_APART = 5.0, 1e-3  # times the first difference; what two engines a
 STILL_COUNT, MANY_FOLD = 0.8, 4.0  # of the samples; times the first third, by the last one
 STEADY = 0.2, 0.8  # of the last third: where the middle one stands
 FEW_TOKENS, SILENCE = 5.0, 2.0  # tokens of a reply; the end is one of them
+NEAR_ONE, DEAD = 1.25, 0.1  # of a mean ratio at first; of it, what is left at the end
 
 
 def entropy_runs(log: Log) -> Finding | None:
@@ -133,6 +134,21 @@ def sampler_falls_behind(log: Log) -> Finding | None:
     return None
 
 
+def ratio_dies(log: Log) -> Finding | None:
+    """The mean ratio of trainer by sampler begins near 1 and falls to next to nothing."""
+    series, levels = log.series("importance_ratio"), trend(log.values("importance_ratio"))
+    if levels is None or not 1 / NEAR_ONE < series[0][1] < NEAR_ONE or levels[2] > DEAD * levels[0]:
+        return None
+    last = series[-1][0]
+    proof = (
+        f"{said(series[0][0], 'importance_ratio')} at {series[0][0].where}, "
+        f"{said(last, 'importance_ratio')} at {last.where}: they agree at first, and move apart "
+        "with every update",
+    )
+    rival = "a run that breaks moves apart as well: one weight in both, after an update, tells"
+    return Finding("stale_sampler", 6.5, last, proof, (rival,))
+
+
 def _has_digits(value: float) -> bool:
     """Whether a share has so many digits that two evaluations do not agree by chance."""
     return len(f"{value:.10g}".replace(".", "").strip("0")) >= 4
@@ -141,6 +157,7 @@ def _has_digits(value: float) -> bool:
 RULES = (
     sampler_stands,
     sampler_falls_behind,
+    ratio_dies,
     entropy_runs,
     engines_unseen,
     much_is_clipped,

@@ -36,7 +36,7 @@ IN_EPOCH_1 = (
     "nothing is learnt"
 )
 IN_THE_BACKWARD = (
-    "the first gradient is nan beside an ordinary loss, and no update stands before it: the "
+    "the first gradient is nan beside a finite loss, and no update stands before it: the "
     "backward pass makes it (its number format, an operation, the exchange between GPUs), not the "
     "learning rate; the update that follows breaks the weights",
     "one backward pass of the first batch in float32, without a scaler and on one GPU; then find "

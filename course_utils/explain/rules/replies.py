@@ -22,7 +22,8 @@ FLIPPED = 0.5  # nats in one token, which rounding alone seldom makes
 MOST_OF_A_TOKEN = 1.05
 FEW_TOKENS_APART = (
     "the engine that samples and the trainer give a few tokens very different probabilities, "
-    "though they agree on average: what weighs each token by their ratio is thrown about by these"
+    "though they agree on average: a loss that weighs each token by their ratio would be thrown "
+    "about by these"
 )
 CERTAIN_OF_TOKENS = (
     "the entropy falls to almost 0: the policy becomes certain of nearly every token, and explores "
