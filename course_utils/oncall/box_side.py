@@ -1,7 +1,8 @@
 """Inside the box: a warm process whose forks each run one train.py and return its files.
 
 It stands here with the box's own modules alone: no template, no case, no weights of the course. It
-counts optimizer steps and trained tokens; what it says is checked outside.
+counts optimizer steps and trained tokens, and where it is asked to it looks at what a run learns
+from, or what it pays for; what it says is checked outside.
 """
 
 import base64
@@ -19,9 +20,12 @@ from pathlib import Path
 
 from course_utils.box import confine, zygote
 from course_utils.box.lines import Ended, hear, tell
+from course_utils.oncall.learned_rows import Learned
+from course_utils.oncall.paid_replies import Watch
 
 MAX_FILE, MAX_FILES, MAX_CONSOLE = 16 * 2**20, 64, 400_000
 WANTED = (".json", ".safetensors", ".jinja")
+PAID, LEARNED = "paid", "learned"  # what a request can ask to look at
 
 
 def preload() -> None:
@@ -40,10 +44,13 @@ def preload() -> None:
     gc.freeze()  # no fork walks through what the imports made, or copies its pages
 
 
-def count() -> dict[str, int]:
+def count(watch: Watch | None = None, learned: Learned | None = None) -> dict[str, int]:
     """Count optimizer steps and tokens seen with a gradient, from now on.
 
     What a frozen model reads does not count, as a teacher's tokens do not.
+
+    Args:
+        watch, learned: are told of forward passes and of steps as well.
     """
     import torch
     from torch import nn
@@ -54,16 +61,24 @@ def count() -> dict[str, int]:
 
     def stepped(*_: object) -> None:
         counted["steps"] += 1
+        if watch:
+            watch.stepped()
 
     def entered(module: nn.Module, inputs: tuple) -> None:
+        if watch and not running:
+            watch.pause()
         running.append(module)
         if not isinstance(module, nn.Embedding) or not inputs or not torch.is_grad_enabled():
             return
         if any(p.requires_grad for one in running for p in one.parameters()):
             counted["tokens"] += inputs[0].numel()
 
-    def left(*_: object) -> None:
+    def left(module: nn.Module, inputs: tuple, output: object) -> None:
         running.pop()
+        if watch and not running:
+            watch.go_on()
+        if learned and isinstance(module, nn.Embedding) and inputs:
+            learned.look(inputs[0], output)
 
     register_optimizer_step_post_hook(stepped)
     hooks.register_module_forward_pre_hook(entered)
@@ -127,7 +142,11 @@ def child(
     sys.stdout.reconfigure(line_buffering=True)  # a traceback stands behind what was printed before
     files, _ = hear(parent)
     unpack(files, folder)
-    counted = count()
+    watch = Watch(folder) if request["look_at"] == PAID else None
+    learned = Learned() if request["look_at"] == LEARNED else None
+    counted = count(watch, learned)
+    if watch:
+        watch.start()
     code = run(folder)
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()
@@ -137,6 +156,7 @@ def child(
     for here in (folder, sysconfig.get_paths()["purelib"]):  # the reader's are elsewhere
         shown = shown.replace(f"{here}/", "")
     made = {"code": code, "console": shown, "files": pack(folder)}
+    made["seen"] = watch.best() if watch else learned.rows() if learned else []
     with contextlib.suppress(Ended):
         tell(parent, made | {"counted": counted, "cpu_s": sum(os.times()[:2])})
 

@@ -10,6 +10,7 @@ from collections import Counter
 
 import yaml
 
+from course_utils.oncall import mechanism
 from course_utils.oncall.declare import Files, Template, Verdict
 from course_utils.oncall.result import NothingMade, Result
 from course_utils.oncall.rows import as_rows
@@ -88,20 +89,22 @@ def judged(template: Template, spread: Spread, trained: Trained, base: dict[str,
     if ended := _ended_badly(trained):
         return Verdict((ended,), {}, ended_early=True)
     work = _other_work(spread, trained)
+    result = Result(trained.files, base)
     try:
-        measured = template.measure(Result(trained.files, base))
+        measured = template.measure(result)
     except NothingMade as nothing:
         return Verdict((*work, str(nothing)), {})
+    inside = mechanism.problems(template.name, trained, result)
     problems = [
         f"{of.says}: {measured[name]:.3g} (healthy: {in_words(template, spread, name)})"
         for name, of in template.metrics.items()
         if not _is_within(of.higher, measured[name], bound(template, spread, name))
     ]
     return Verdict(
-        (*work, *problems),
+        (*work, *problems, *inside),
         measured,
-        is_only_larger=bool(work) and not problems,
-        may_be_chance=not work and may_be_healthy(template, spread, measured),
+        is_only_larger=bool(work) and not problems and not inside,
+        may_be_chance=not work and not inside and may_be_healthy(template, spread, measured),
     )
 
 

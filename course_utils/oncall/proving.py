@@ -10,6 +10,7 @@ from itertools import combinations
 from course_utils.oncall import attacks, planting, spread, templates
 from course_utils.oncall.declare import Case, Files, Verdict
 from course_utils.oncall.judging import judged, refused
+from course_utils.oncall.mechanism import LOOK_AT
 from course_utils.oncall.training import Trainers
 
 SEEDS = (0, 1, 2)
@@ -45,7 +46,8 @@ class Judge:
         if key not in self._seen:
             kept, base = spread.load(template), template.base(seed)
             limit = cpu_limit(kept)
-            trained = self.trainers.train(files, base, seed=seed, cpu_s=limit)
+            look_at = LOOK_AT.get(case.template, "")
+            trained = self.trainers.train(files, base, seed=seed, cpu_s=limit, look_at=look_at)
             self._seen[key] = judged(template, kept, trained, base)
         return self._seen[key]
 

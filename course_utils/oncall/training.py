@@ -26,6 +26,8 @@ KEPT = (
     "box/zygote.py",
     "box/lines.py",
     "oncall/box_side.py",
+    "oncall/learned_rows.py",
+    "oncall/paid_replies.py",
 )
 CPU_S, WALL_FACTOR, WALL_MORE_S = 120, 6, 60
 
@@ -40,6 +42,7 @@ class Trained:
         files: what it left in run/, by path.
         steps, tokens: optimizer steps, and tokens seen with a gradient, as they were counted.
         cpu_s: seconds of CPU.
+        seen: what was looked at, where something was asked for: see `mechanism`.
     """
 
     code: int | None
@@ -48,6 +51,7 @@ class Trained:
     steps: int = 0
     tokens: int = 0
     cpu_s: float = 0.0
+    seen: list = field(default_factory=list, repr=False)
 
 
 class Trainers:
@@ -67,13 +71,23 @@ class Trainers:
         self._warm = self._stack.enter_context(warm)
 
     def train(
-        self, files: Files, base: dict[str, bytes], *, seed: int, cpu_s: int = CPU_S
+        self,
+        files: Files,
+        base: dict[str, bytes],
+        *,
+        seed: int,
+        cpu_s: int = CPU_S,
+        look_at: str = "",
     ) -> Trained:
-        """Run train.py on these files with config.yaml's seed set to `seed`."""
+        """Run train.py on these files with config.yaml's seed set to `seed`.
+
+        Args:
+            look_at: "paid", "learned" or nothing: see `mechanism`.
+        """
         ours, theirs = socket.socketpair()
         with ours:
             with theirs:
-                number = self._warm.fork({"cpu_s": cpu_s}, theirs)
+                number = self._warm.fork({"cpu_s": cpu_s, "look_at": look_at}, theirs)
             ours.settimeout(WALL_FACTOR * cpu_s + WALL_MORE_S)
             try:
                 tell(ours, _sent(files, base, seed))
@@ -119,6 +133,7 @@ def _heard(said: object) -> Trained:
             steps=int(said["counted"]["steps"]),
             tokens=int(said["counted"]["tokens"]),
             cpu_s=float(said["cpu_s"]),
+            seen=list(said["seen"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         return Trained(code=None)  # the run forged its report
