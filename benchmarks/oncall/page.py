@@ -250,8 +250,15 @@ def _judged_of(kept: list[mends.Mend]) -> str:
         f"{len(again)} were judged again after the judge was mended, and "
         f"{sum(one.now['solved'] for one in again)} of them are solved "
         f"(`python -m benchmarks.oncall.mends`). Of {len(wrong)} that their author found to be "
-        f"wrong, {sum(one.first['fixed'] for one in wrong)} passed."
+        f"wrong, {sum(one.first['fixed'] for one in wrong)} passed at first{_still(wrong)}."
     )
+
+
+def _still(wrong: list[mends.Mend]) -> str:
+    """How many wrong fixes pass that were judged again."""
+    again = [one for one in wrong if one.now]
+    num = sum(one.now["fixed"] for one in again)
+    return f"; of {len(again)} judged again, {num} pass" if again else ""
 
 
 def _readers() -> list[str]:

@@ -28,5 +28,13 @@ CASE = Case(
     non_fixes={
         "stronger KL": (Edit("config.yaml", "kl_coef: 0.001", "kl_coef: 0.01"),),
         "tighter clip": (Edit("config.yaml", "clip_low: 0.2", "clip_low: 0.1"),),
+        "only the empty reply earns nothing": (
+            Edit(
+                "rollout.py",
+                "    return float(str(answer).startswith(text.strip()))",
+                "    said = text.strip()\n"
+                '    return float(said != "" and str(answer).startswith(said))',
+            ),
+        ),
     },
 )

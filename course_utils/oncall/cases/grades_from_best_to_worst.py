@@ -30,6 +30,7 @@ CASE = Case(
     ),
     non_fixes={
         "only the top grade": (Edit("config.yaml", "least_grade: 4 ", "least_grade: 5 "),),
+        "every grade": (Edit("config.yaml", "least_grade: 4 ", "least_grade: 1 "),),
         "longer warm-up": (Edit("config.yaml", "warmup_steps: 8", "warmup_steps: 16"),),
     },
 )
