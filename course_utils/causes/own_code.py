@@ -119,9 +119,9 @@ OWN_CODE = (
     ),
     Cause(
         "frozen_as_drawn",
-        "most weights are frozen, and are as they were drawn at random: no checkpoint reached them",
-        "load the checkpoint with strict=True, or look at the missing and unexpected keys: a "
-        "prefix such as module. or _orig_mod. in its names; or train these weights",
+        "most weights are frozen, and are as they were drawn at random",
+        "train these weights; or, if a checkpoint was to be in them, load it with strict=True, or "
+        "look at its missing and unexpected keys: a prefix such as module. or _orig_mod. in names",
         "one frozen weight beside the same in the checkpoint",
         kinds=("no_grad", "embeddings"),
         harm=LESS,

@@ -64,7 +64,12 @@ def _sums_micro_batches(subject: Subject) -> bool:
 
 @needed_by("memorised")
 def _is_worse_on_other_rows(subject: Subject) -> bool:
-    """A low loss is memory only where held-out rows keep a good part of the first."""
+    """A low loss is memory only where held-out rows keep a good part of the first.
+
+    A loss of one's own may be a distance to something that moves, and near 0 where the two meet.
+    """
+    if subject.has_own_loss:
+        return False
     judged, trained = ([row[k] for row in subject.log if k in row] for k in ("eval_loss", "loss"))
     return bool(judged and trained) and judged[-1] > max(FAR * trained[-1], trained[0] / FAR)
 
