@@ -1,0 +1,1 @@
+"""Round 18: logs alone, by another author."""
