@@ -111,9 +111,16 @@ def test_a_fact_stands_once():
     twice = ("16 of 17 tensors have no gradient", "such as model.layers.0.self_attn.weight")
     place = "model.layers.*.self_attn.weight"
     sheet = sheet_with("weight_without_gradient", *twice, "16 of 17 never had one", place=place)
-    sheet.find("engines_disagree", 3.0, "16 of 17", is_of_log=True)
+    sheet.find("engines_disagree", 3.0, "16 of 17")
     assert report_of(sheet).causes[0].said == twice[:1]
     assert report_of(sheet).causes[1].said == ("the numbers above",)
+
+
+@pytest.mark.parametrize(("weight", "num_causes"), [(COUNTED, 1), (MEASURED, 2)])
+def test_a_trend_of_the_log_is_not_said_beside_what_was_counted(weight, num_causes):
+    sheet = sheet_with("pairs_inverted", weight=weight)
+    sheet.find("overfits", 6.5, "the evaluation loss rises", is_of_log=True)
+    assert len(report_of(sheet).causes) == num_causes
 
 
 def test_a_number_of_the_harm_is_no_consequence_as_well():

@@ -1,1 +1,1 @@
-"""Round 18: logs alone, by another author."""
+"""Round 20: logs alone, by another author."""
