@@ -132,4 +132,4 @@ async def _read(name: str) -> str | None:
 def _judged(ticket: folder.Ticket, fixed: Files, filled: str | None) -> dict:
     with Trainers() as trainers:
         judge = Judge(trainers)
-        return judged(ticket, fixed, filled, lambda: judge).to_dict()
+        return judged(ticket, fixed, filled, lambda: judge, report_alone=True).to_dict()

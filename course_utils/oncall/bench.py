@@ -186,7 +186,7 @@ def _scored(name, ticket, protocol: Protocol, judge: Judge, writable, hidden) ->
             hidden=hidden,
         )
         seconds = time.monotonic() - start
-        outcome = check(folder, ticket, lambda: judge)
+        outcome = check(folder, ticket, lambda: judge, report_alone=True)
         shutil.rmtree(folder, ignore_errors=True)
     told = outcome.to_dict()
     return Score(

@@ -65,12 +65,13 @@ def check(
     judge: Callable[[], "Judge"],
     *,
     say: Callable[[str], object] = bool,
+    report_alone: bool = False,
 ) -> Outcome:
     """Judge a folder as a fixed ticket; for the arguments see `judged`."""
     handed = folders.handed_out(ticket)[1]
     fixed = budget.closed_files(folder, handed) | folders.run_files(folder, handed)
     text = folders.text_files(folder, [report.NAME]).get(report.NAME)
-    return judged(ticket, fixed, text, judge, say=say)
+    return judged(ticket, fixed, text, judge, say=say, report_alone=report_alone)
 
 
 def judged(
@@ -80,6 +81,7 @@ def judged(
     judge: Callable[[], "Judge"],
     *,
     say: Callable[[str], object] = bool,
+    report_alone: bool = False,
 ) -> Outcome:
     """Judge fixed files and a report.
 
@@ -87,16 +89,23 @@ def judged(
         text: of report.yaml, where there is one.
         judge: makes what trains, once something is to be trained.
         say: is told how far it is.
+        report_alone: read a report beside files that nobody changed, too: where a taker has one
+            attempt, no answer can be guessed with it.
     """
     verdicts = verdicts_on(ticket, fixed, judge, say)
     last = verdicts[-1]
-    reported = reported_on(ticket, fixed, text, lambda: last.is_healthy)
+    reported = reported_on(ticket, fixed, text, lambda: last.is_healthy, report_alone=report_alone)
     measured = tuple(one.measured for one in verdicts)
     return Outcome(folders.case_of(ticket), last.problems, measured, reported)
 
 
 def reported_on(
-    ticket: folders.Ticket, mended: Files, text: str | None, is_fixed: Callable[[], bool]
+    ticket: folders.Ticket,
+    mended: Files,
+    text: str | None,
+    is_fixed: Callable[[], bool],
+    *,
+    report_alone: bool = False,
 ) -> report.Judged:
     """How much of the case a report names; a place may be where a fault was fixed elsewhere.
 
@@ -105,7 +114,7 @@ def reported_on(
         is_fixed: whether the files train to a healthy run; asked only where it matters.
     """
     case, (healthy, handed) = folders.case_of(ticket), folders.handed_out(ticket)
-    if mended == handed:
+    if mended == handed and not report_alone:
         return report.Judged(len(case.faults), problem=NOT_YET)
     planted = folders.drawn(ticket).places
     judged = report.judge(case, planted, text)

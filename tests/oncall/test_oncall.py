@@ -618,6 +618,7 @@ def test_a_report_on_unchanged_files_is_not_judged(quick_ticket):
     text = yaml.safe_dump({"faults": [entry_of(cases.load(QUICK), folder.drawn(ticket).places)]})
     judged = checks.reported_on(ticket, handed, text, lambda: True)
     assert judged.problem == checks.NOT_YET and not judged.places and not judged.classes
+    assert checks.reported_on(ticket, handed, text, lambda: True, report_alone=True).is_right
 
 
 def test_a_folder_that_is_no_ticket_is_told_so(tmp_path):
