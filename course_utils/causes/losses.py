@@ -67,7 +67,8 @@ LOSSES = (
         "length_is_paid",
         "the loss weighs a token by one over the length of its reply, so that long "
         "wrong replies cost little",
-        "loss_type='dapo' or 'dr_grpo'",
+        "weigh all tokens alike: loss_type='dapo' or 'dr_grpo' in TRL, "
+        "loss_agg_mode='token-mean' in verl",
         "length of right and of wrong replies",
         lesson="08_batch_loss",
         met="dapo",

@@ -11,7 +11,9 @@ MEMORY = (
         "the size it asked for: batch x length x vocabulary x 4 bytes is the usual one",
         kinds=("memory",),
         harm=ENDED,
-        phrases=(Phrase(r"CUDA out of memory|OutOfMemoryError|HIP out of memory"),),
+        phrases=(
+            Phrase(r"CUDA out of memory|(?<!ray\.exceptions\.)OutOfMemoryError|HIP out of memory"),
+        ),
         beside="allocation",
     ),
     Cause(
@@ -78,13 +80,14 @@ MEMORY = (
     ),
     Cause(
         "host_memory",
-        "the memory of the machine (not the GPU's) is full: one allocation was refused",
+        "the memory of the machine (not the GPU's) is full",
         "read the data in pieces or memory-mapped (streaming), fewer DataLoader workers, one "
         "process that loads the weights",
         "the size it asked for, and which line asks",
         kinds=("memory",),
         harm=ENDED,
         phrases=(
+            Phrase(r"running low on memory.{0,80}|Memory on the node .{0,80}exceed.{0,40}"),
             Phrase(r"std::bad_alloc|DefaultCPUAllocator: can't allocate memory.{0,80}"),
             Phrase(r"^(numpy\.\S*)?_?(Array)?MemoryError\b.{0,120}"),
         ),

@@ -86,6 +86,18 @@ POLICY = (
         harm=BROKEN,
     ),
     Cause(
+        "entropy_impossible",
+        "the entropy is below 0, which that of tokens cannot be: logits or log-probs are computed "
+        "wrongly, and what is trained on them as well",
+        "switch off what computes them in a faster way (fused kernels, remove_padding, a fused "
+        "loss) one by one, and compare the log-probs with those of plain Transformers",
+        "the largest log-prob of a token: none is above 0",
+        instrument="compare_policies",
+        kinds=("logp_mismatch", "bad_numbers"),
+        harm=BROKEN,
+        explains=keys("entropy_runs collapse length_is_paid engines_disagree kl_runs kl_negative"),
+    ),
+    Cause(
         "entropy_runs",
         "the policy becomes random: the entropy grows and what it earns falls",
         "entropy_coeff=0, a smaller learning rate, clipping; restart before the entropy turned",

@@ -17,6 +17,7 @@ WITH_DROPOUT = (
     "weights the two give one token different probabilities",
     "attention and hidden dropout 0 in the trainer",
 )
+COLD = 0.95  # a temperature below it moves log-probs by more than rounding does
 _FUSED = re.compile(r"\b\w+_fusion\b(?=['\"]?\s*[=:]\s*true)", re.IGNORECASE)
 _ADAPTER = re.compile(r"\blora[._](?:rank|r|merge|alpha)\W+\w+|\bpeft_config\b", re.IGNORECASE)
 _SENT = re.compile(r"\d+ tensors,? [\d.,]+ ?[KMG]i?B")
@@ -34,7 +35,24 @@ def apart(one: Finding, beside: Beside, log: Log) -> Finding:
         said = f"{kernels[0][0].where} says: {names}"
         hint = f"run it once with these off, for kernels that round in between: {names}; {one.fix}"
         return replace(one, for_it=(*one.for_it, said), advice=hint)
-    return _temperature(one, beside)
+    decided = _temperature(one, beside)
+    return _at_first(decided, beside, log) if decided is one else decided
+
+
+def _at_first(one: Finding, beside: Beside, log: Log) -> Finding:
+    """A printed temperature, where the two differ before any update has parted their weights."""
+    sampled, ratios = beside.printed("temperature"), log.series("importance_ratio")
+    apart = [*ratios[:1], *log.series("logp_difference")[:1]]
+    is_cold = sampled is not None and 0 < (sampled.number or 1) < COLD
+    if not is_cold or not any(one.at is entry for entry, _ in apart):
+        return one
+    why = (
+        f"{one.says}, in the first entry already. {sampled.written} is {sampled.value}: the engine "
+        "divides its logits by it, and the log-probs that it returns are those of before, unless "
+        "it is told otherwise"
+    )
+    advice = 'logprobs_mode="processed_logprobs" in vLLM, and one run at temperature 1 to see it'
+    return replace(one, for_it=(*one.for_it, sampled.said), why=why, advice=f"{advice}; {one.fix}")
 
 
 def _temperature(one: Finding, beside: Beside) -> Finding:

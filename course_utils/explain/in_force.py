@@ -13,7 +13,11 @@ _SHOWN_BY = (  # words of advice, and what a log that follows it, or cannot, has
     (r"gradient checkpointing", r"gradient_checkpointing['\"]?\s*[:= ]\s*['\"]?true"),
     (r"truncated importance sampling", r"importance_sampling_ratio|rollout_is\b|\btis_\w+"),
     (r"entropy[_ ](?:coeff|bonus|term)", r"entropy_coeff['\"]?\s*[:= ]\s*0(?:\.0+)?(?![.\d])"),
-    (r"is_trainable=True", r"trainable params:?\s*[1-9]"),
+    (
+        r"is_trainable=True|\badapter\b",
+        r"trainable params:?\s*[1-9]|(?:train|finetuning)_type['\"]?\s*[:= ]\s*full|"
+        r"Trainable \[100\.",
+    ),
     (r"zero_to_fp32", r"save_strategy['\"]?\s*[:= ]\s*['\"]?no\b"),
 )
 _TRIED_BY = (  # and what a sentence says that was tried

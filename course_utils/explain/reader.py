@@ -6,7 +6,7 @@ from itertools import chain, islice
 from typing import SupportsInt
 
 from course_utils.causes import ranked
-from course_utils.causes.cause import CERTAIN, LATER, keys
+from course_utils.causes.cause import CERTAIN, LATER, WARNED, keys
 from course_utils.causes.harms import SAMPLING
 from course_utils.explain.answer import Answer
 from course_utils.explain.benchmarks import turned_round
@@ -129,7 +129,7 @@ def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
     by_numbers = any(not one.cause.healthy for one in found)
     if not log.entries and (skips := scaler_skips(log)):
         found.append(skips)
-    found += heard.findings(log)
+    found += [one for one in heard.findings(log) if not _has_gone_on(one, log, beside)]
     found += [*served(beside), *summed(beside), *spoken(beside), *names_apart(beside)]
     found += [*shown_rows(beside), *turned_round(beside, log)]
     if not any(one.weight >= LATER for one in found):
@@ -141,6 +141,15 @@ def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
         earlier = of_an_earlier_run(log, beside)
         return [*earlier, *(one for one in found if not (earlier and one.cause.healthy))]
     return found
+
+
+def _has_gone_on(one: Finding, log: Log, beside: Beside) -> bool:
+    """A warning of the start that the run itself has answered: it trains what was drawn at random,
+    or its rows have a limit."""
+    if one.weight > WARNED or len(log.entries) < 2:
+        return False
+    has_limit = beside.number("max_length") is not None
+    return one.key == "head_is_new" or (one.key == "too_long" and has_limit)
 
 
 def _ranked(found: list[Finding], hints: list[Finding]) -> tuple[Finding, ...]:

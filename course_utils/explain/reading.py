@@ -41,6 +41,7 @@ PLAIN = re.compile(
     re.IGNORECASE,
 )
 AHEAD = re.compile(r"^\s*(?P<name>step)\s+(?P<value>\d+)(?:\s*/\s*\d+)?\s*\|", re.IGNORECASE)
+COMMAND = re.compile(r"\s\\$|^\s*(?:--[\w-]+|\+*\w+(?:\.\w+)+=\S)")  # its settings, line by line
 TUNED = re.compile(r"^\s*(?P<epoch>\d+)\|(?P<step>\d+)\|")  # of torchtune
 FORMS = (  # and a sign without which a line is not of that form
     (BOXED, "|"),
@@ -79,7 +80,8 @@ def _read(lines: Iterable[str]) -> Iterator[Entry | Line]:
         row = table.feed(text)
         if row == []:
             continue
-        found = list(entries_of_row(where, text, row or ())) or list(_entries(where, text))
+        found = list(entries_of_row(where, text, row or ()))
+        found = found or ([] if COMMAND.search(text) else list(_entries(where, text)))
         who = speaker(text)
         if epoch := HEADER.match(text):
             of_epoch = Entry(where, text, {"epoch": float(epoch[1])}, {"epoch": "Epoch"})

@@ -84,11 +84,11 @@ def with_difference(one: Finding, bad: Log, good: Log, log: Log, beside: Beside)
         f"({before.line.where}, {now.line.where})"
         for before, now in pairs[:MAX_NAMED]
     )
+    if len(pairs) == 1 and one.cause.beside == pairs[0][0].name == "temperature":
+        return by_temperature(replace(one, for_it=(*one.for_it, *rows)), *reversed(pairs[0]))
     if len(pairs) != 1 or one.why:  # several may be it, or the reason is known
         return replace(one, for_it=(*one.for_it, *rows))
     (before, now), *_ = pairs
-    if one.cause.beside == now.name == "temperature":
-        return by_temperature(replace(one, for_it=(*one.for_it, *rows)), now, before)
     why = f"with {before.written} {before.value}, and not with {now.value}: {one.says}"
     advice = f"{now.written} {now.value}, as in the other run, until the reason is found; {one.fix}"
     return replace(one, for_it=(*one.for_it, *rows), why=why, advice=advice)

@@ -144,3 +144,55 @@ def test_processes_that_wait_in_one_collective_for_another():
     text = "Rank {}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=27, "
     text += "OpType=BROADCAST, NumelIn=18)"
     assert "does not come" in first("a", text.format(1), text.format(2)).says
+
+
+def test_a_temperature_below_1_where_two_engines_differ_from_the_first_entry_on():
+    def rows(first_one):
+        return [
+            f"{{'loss': 0.01, 'reward': 0.4, 'sampling/importance_sampling_ratio/mean': {one}}}"
+            for one in (first_one, 1.2, 1.21, 1.19, 1.22, 1.2)
+        ]
+
+    cold = first("GRPOConfig(temperature=0.6)", *rows(1.2))
+    assert "temperature is 0.6" in cold.says and "processed_logprobs" in cold.fix
+    assert "temperature is" not in first("GRPOConfig(temperature=0.6)", *rows(1.0)).says
+    assert "temperature is" not in first("GRPOConfig(temperature=1.0)", *rows(1.2)).says
+
+
+def test_an_entropy_below_0_is_no_entropy_of_tokens():
+    low = [
+        f"step:{n} - actor/entropy:{-58 - n} - critic/score/mean:{0.5 - n / 50}" for n in range(9)
+    ]
+    assert first(*low).key == "entropy_impossible"
+    rounded = [f"step:{n} - actor/entropy:-0.0001 - critic/score/mean:0.5" for n in range(9)]
+    assert "entropy_impossible" not in [one.key for one in explain("\n".join(rounded)).causes]
+
+
+def test_the_memory_of_the_node_is_not_that_of_the_gpu():
+    ray = "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory."
+    assert [one.key for one in explain(f"a\n{ray}\n").causes] == ["host_memory"]
+
+
+def test_a_part_of_the_reward_that_is_gone_at_the_end_whichever_way_it_took():
+    parts = [(0.2, 0.02)] * 4 + [(0.28, 0.05)] * 4 + [(0.003, 0.98)] * 4
+    log = [
+        f"{{'reward': {right + form}, 'rewards/accuracy_reward': {right}, "
+        f"'rewards/format_reward': {form}}}"
+        for right, form in parts
+    ]
+    assert first(*log).key == "parts_apart"
+
+
+def test_a_warning_of_the_start_is_no_cause_in_a_run_that_goes_on():
+    drawn = "Some weights of X were not initialized and are newly initialized: ['score.weight']"
+    losses = [f"{{'loss': {1 - n / 20}, 'epoch': {n / 10}}}" for n in range(9)]
+    assert [one.key for one in explain(f"a\n{drawn}\n").causes] == ["head_is_new"]
+    assert not explain("\n".join([drawn, *losses])).causes
+
+
+def test_settings_of_a_command_are_no_entry():
+    command = (
+        "    actor_rollout_ref.actor.entropy_coeff=0 actor_rollout_ref.actor.clip_ratio=0.2 \\"
+    )
+    assert explain("\n".join([command, *UPDATES])).num_entries == len(UPDATES)
+    assert "entropy_coeff" not in first(command, *UPDATES).fix

@@ -5,7 +5,7 @@ from statistics import fmean
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import listed, said, thirds, trend
+from course_utils.explain.numbers import listed, said, share, thirds, trend
 
 ENGINES = {
     *("importance_ratio", "logp_difference", "probability_difference"),
@@ -15,7 +15,18 @@ GROWN, LEAST_APART = 5.0, 1e-3  # times the first difference; what two engines a
 STILL_COUNT, MANY_FOLD = 0.8, 4.0  # of the samples; times the first third, by the last one
 STEADY = 0.2, 0.8  # of the last third: where the middle one stands
 FEW_TOKENS, SILENCE = 5.0, 2.0  # tokens of a reply; the end is one of them
+ROUNDED = 1e-2  # nats: rounding alone may go so far below 0
 NEAR_ONE, DEAD = 1.25, 0.1  # of a mean ratio at first; of it, what is left at the end
+
+
+def entropy_below_0(log: Log) -> Finding | None:
+    """The entropy of a distribution over tokens is 0 at least, so a negative one is miscounted."""
+    series = log.series("entropy")
+    low = [entry for entry, value in series if -math.inf < value < -ROUNDED]
+    if len(low) < 2 or share(low, series) < 0.5:
+        return None
+    proof = f"{len(low)} of {len(series)} entries, first {low[0].where}: {said(low[0], 'entropy')}"
+    return Finding("entropy_impossible", 8.0, low[0], (proof,))
 
 
 def entropy_runs(log: Log) -> Finding | None:
@@ -155,6 +166,7 @@ def _has_digits(value: float) -> bool:
 
 
 RULES = (
+    entropy_below_0,
     sampler_stands,
     sampler_falls_behind,
     ratio_dies,

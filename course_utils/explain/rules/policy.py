@@ -14,9 +14,10 @@ NOT_HELD = 0.25  # nats per token: a KL term of this size pulls, if it has a gra
 NO_SPRING = (
     "the KL term of the loss keeps growing, so it does not hold the policy: its coefficient is too "
     "small, or it has no gradient (no_grad, detach); the log cannot tell which",
-    "look at the gradient of the KL term alone; if there is one, a larger coefficient",
+    "look at the gradient of the KL term alone; a larger coefficient if it has one",
 )
 SLIGHT = 0.1  # of a rise: a part that falls by less has hardly counted
+GONE = 0.1  # of the first third: what falls to that is gone, whichever way it took
 RESTS = 1.5  # times the middle third: below that the last one no longer climbs
 
 
@@ -85,7 +86,8 @@ def _move(values: list[float]) -> tuple[float, float] | None:
     steps = [now - before for before, now in pairwise(values)]
     if 2 <= len(steps) < 5 and (min(steps) > 0 or max(steps) < 0):
         return values[0], values[-1]
-    return None
+    levels = thirds(values)
+    return (levels[0], levels[2]) if levels and 0 <= levels[2] < GONE * levels[0] else None
 
 
 def _parts(log: Log) -> list[str]:
