@@ -282,6 +282,8 @@ def _readers() -> list[str]:
         "",
         kept["reading"],
         "",
+        kept["budget"],
+        "",
         *table(columns, [tuple(str(row[name]) for name in columns) for row in kept["rows"]]),
         "",
         "What was changed after them:",

@@ -97,7 +97,7 @@ def check(ctx: click.Context, folder: Path, as_json: bool) -> None:
 @click.argument("thing")
 @click.argument("folder", type=FOLDER, default=".")
 def look(thing: str, folder: Path) -> None:
-    """Open THING in the FOLDER of a ticket with a budget, or run `explain` or `train` there.
+    """Copy THING into the FOLDER of a ticket with a budget, or run `explain` or `train` there.
 
     The ticket lists what there is and what it costs.
     """

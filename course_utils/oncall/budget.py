@@ -1,5 +1,8 @@
 """A ticket with a budget: its files are closed, each look is paid for, and the bill is kept.
 
+Code and settings cost more than what a run leaves and what measures it: a reader who paid the same
+for both solved twelve of twelve tickets by reading the file that the letter made her suspect.
+
 At first the folder holds the ticket and the report's form alone; the rest lies beside them in an
 archive, so that it is the reader's own choice to pay. What is closed counts as it was handed out.
 """
@@ -25,7 +28,8 @@ from course_utils.shown.wrap import WIDTH
 
 CLOSED, LOG = ".oncall-closed.zip", "run/console.log"
 EXPLAIN, TRAIN = "explain", "train"
-PRICE, PRICE_OF_TRAINING = 1, 3
+PRICE, PRICE_OF_TRAINING, PRICE_OF_CODE = 1, 2, 3
+CODE = (".py", ".yaml")
 OPEN = (folders.TICKET, folders.KEPT, report.NAME, DIARY)
 AS_A_WHOLE = re.compile(r"(base|run/[^/]+)/")  # a checkpoint, an adapter
 
@@ -48,9 +52,11 @@ class Bill:
 def price(thing: str) -> int:
     """What one look costs.
 
-    >>> price("config.yaml"), price("train")
-    (1, 3)
+    >>> price("config.yaml"), price("train"), price("data/train.jsonl")
+    (3, 2, 1)
     """
+    if thing.endswith(CODE):
+        return PRICE_OF_CODE
     return PRICE_OF_TRAINING if thing == TRAIN else PRICE
 
 
@@ -163,14 +169,24 @@ def _thing(name: str) -> str:
     return whole[1] if whole else name
 
 
+def _round(size: int) -> int:
+    """To one digit: more would tell of two tickets what differs.
+
+    >>> _round(8_164), _round(0)
+    (8000, 0)
+    """
+    return round(size, 1 - len(str(size)))
+
+
 def _archive(folder: Path) -> zipfile.ZipFile:
     return zipfile.ZipFile(folder / CLOSED)
 
 
 def _rules(folder: Path, num_looks: int) -> str:
     opens = (
-        "The files are closed. `course oncall look THING` opens one of these and puts it here, "
-        f"where you can edit it, for {PRICE}:"
+        "The files are closed, for the tools named above as well. `course oncall look THING` opens "
+        "one of these and copies it to here, where you can edit it and use any tool on it. What it "
+        "costs stands beside it:"
     )
     runs = (
         f"`course oncall look {EXPLAIN}` runs `course explain` on the log, which stays closed, for "
@@ -178,6 +194,9 @@ def _rules(folder: Path, num_looks: int) -> str:
         f"log, for {PRICE_OF_TRAINING}. What you do with open files, and `course oncall check`, "
         "cost nothing."
     )
-    rows = [f"    {thing:<24}{size:>12,} bytes" for thing, size in _things(folder).items()]
+    rows = [
+        f"    {thing:<24}{price(thing):>3}   about {_round(size):>9,} bytes"
+        for thing, size in _things(folder).items()
+    ]
     tree = "\n".join(rows)
     return f"\n## {num_looks} looks\n\n{fill(opens, WIDTH)}\n\n{tree}\n\n{fill(runs, WIDTH)}\n"

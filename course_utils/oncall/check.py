@@ -190,7 +190,8 @@ def told(outcome: Outcome) -> str:
             kinds = " or ".join((fault.kind, *fault.also_kinds))
             lines += [f"  {kinds}: {fault.cause}", f"    {fault.fix} ({_threads(fault)})"]
     else:
-        lines.append("not solved yet")
+        whole = outcome.reported.is_right and not outcome.is_fixed
+        lines.append("not solved yet" + (": look at your fix again" if whole else ""))
     return "\n".join(wrapped(line, hang="  ") for line in lines)
 
 
@@ -203,7 +204,9 @@ def _reached(outcome: Outcome) -> list[str]:
     for name, of in template.metrics.items():
         values = ", ".join(f"{one[name]:.3g}" for one in outcome.measured if one)
         lines.append(f"  {of.says}: {values} (healthy: {spread.in_words(template, healthy, name)})")
-    return ["  measured, seed by seed:", *lines]
+    one_told = outcome.problems and len(outcome.measured) == 1
+    seeds = "all of it, on the one seed that was enough to tell" if one_told else "seed by seed"
+    return [f"  measured, {seeds}:", *lines]
 
 
 def _threads(fault) -> str:

@@ -59,9 +59,9 @@ def test_at_first_the_ticket_and_the_form_are_all_there_is(ticket):
 def test_a_look_opens_one_thing_as_it_was_handed_out_and_a_checkpoint_as_a_whole(ticket):
     handed = folder.handed_out(folder.read(ticket))[1]
     said = course_oncall("look", "./config.yaml", str(ticket))
-    assert said.exit_code == 0 and "looks: 1 of 6 (config.yaml)" in said.output
+    assert said.exit_code == 0 and "looks: 3 of 6 (config.yaml)" in said.output
     assert (ticket / "config.yaml").read_text(encoding="utf-8") == handed["config.yaml"]
-    assert "looks: 2 of 6" in budget.look(ticket, "run/adapter/")
+    assert "looks: 4 of 6" in budget.look(ticket, "run/adapter/")
     opened = {"config.yaml", "run/adapter/weights.bin", "run/adapter/settings.json"}
     assert names_in(ticket) == {*budget.OPEN, budget.CLOSED, *opened}
 
@@ -79,7 +79,7 @@ def test_training_takes_the_edited_files_with_the_closed_ones(ticket):
     (ticket / "config.yaml").write_text(edited, encoding="utf-8")
     said = budget.look(ticket, budget.TRAIN)
     assert Trainers.given == handed | {"config.yaml": edited}
-    assert LOG.strip() in said and "looks: 4 of 6 (config.yaml, train)" in said
+    assert LOG.strip() in said and "looks: 5 of 6 (config.yaml, train)" in said
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_training_takes_the_edited_files_with_the_closed_ones(ticket):
         ((), "answer.md", "there is no 'answer.md' to look at"),
         ((), "../t/config.yaml", "there is no"),
         (("config.yaml",), "config.yaml", "config.yaml is open already"),
-        (("train", "config.yaml"), "train", "train costs 3, and 2 of 6 looks are left"),
-        (("train", "train"), "train.py", "train.py costs 1, and 0 of 6 looks are left"),
+        (("train", "config.yaml"), "train", "train costs 2, and 1 of 6 looks are left"),
+        (("train", "train"), "train.py", "train.py costs 3, and 2 of 6 looks are left"),
     ],
 )
 def test_what_cannot_be_had_is_refused_and_costs_nothing(opened, thing, saw, ticket):

@@ -9,7 +9,8 @@ CASE = Case(
     template="reward_pairs",
     ticket="It is the folder of the judge that we want to show in Zürich. Today it "
     "quits within seconds. Two of us have looked for an evening and disagree on "
-    "whether there is a single thing wrong or a whole bunch.",
+    "whether there is a single thing wrong or a whole bunch. The wrong answers were "
+    "once any number below a thousand, off the top of somebody's head.",
     faults=(
         *no_pair_fits.CASE.faults,
         *one_column_twice.CASE.faults,

@@ -15,7 +15,8 @@ CASE = Case(
     ticket="It has learnt its material by heart, one might think: no mistakes on what "
     "it was shown, in next to no time. On fresh material it seems to count "
     "characters. The sheet went through three programs before it reached us, and "
-    "each of them says it changes nothing.",
+    "each of them says it changes nothing. A wrong answer in it used to be any number "
+    "below a thousand that came to somebody's mind.",
     faults=(
         Fault(
             title="length gives the label away",
