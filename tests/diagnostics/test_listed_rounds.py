@@ -18,6 +18,7 @@ from benchmarks.diagnostics.blind.round_12 import listed as round_12
 from benchmarks.diagnostics.blind.round_14 import listed as round_14
 from benchmarks.diagnostics.blind.round_15 import listed as round_15
 from benchmarks.diagnostics.blind.round_17 import listed as round_17
+from benchmarks.diagnostics.blind.round_19 import listed as round_19
 from course_utils.diagnostics import diagnose
 
 NAMED = {
@@ -198,6 +199,23 @@ NAMED = {
     "thyme_17": "replies_masked",
     "willow_17": "rows_in_order",
     "yew": "reference_moves",
+    # round 19
+    "wren": "labels_constant",
+    "siskin": "tags_misplaced",
+    "dunlin": "probabilities_as_logs",
+    "snipe": "labels_shape",
+    "avocet": "decoder_reads_labels",
+    "crake": "reward_of_other_row",
+    "grebe": "reward_pays_junk",
+    "dotterel": "wrong_reference",
+    "fulmar": "new_tokens_untrained",
+    "gadwall": "another_adapter_trained",
+    "pipit": "optimizer_holds_others",
+    "shrike": "schedule_ends_early",
+    "knot": "optimizer_holds_others",
+    "twite": "rounding_swallows",
+    "ruff": "no_signal",
+    "oriole": "worst_is_kept",
 }
 LEFT = {
     *("reward_ratings", "lora_two_stages", "lm_from_cluster_weights", "dpo_sums"),
@@ -206,9 +224,10 @@ LEFT = {
     *("ginkgo", "nutmeg", "olive"),
     *("realgar", "topaz", "ulexite"),
     "quince_17",
+    *("bunting", "jackdaw", "plover", "serin"),
 }
-LISTED = (round_7, round_8, round_9, round_10, round_12, round_14, round_15, round_17)
-ROUNDS = dict(zip((7, 8, 9, 10, 12, 14, 15, 17), LISTED, strict=True))
+LISTED = (round_7, round_8, round_9, round_10, round_12, round_14, round_15, round_17, round_19)
+ROUNDS = dict(zip((7, 8, 9, 10, 12, 14, 15, 17, 19), LISTED, strict=True))
 CASES = {}
 for number, one in ROUNDS.items():  # two authors may have taken one name
     CASES |= {f"{n}_{number}" if n in CASES else n: case for n, case in one.CASES.items()}

@@ -1,7 +1,7 @@
 """Finds rows without a single label, and end tokens that are not learnt."""
 
 from course_utils.diagnostics.batch_view.case import PAIRS, Case, Finding, count_of, rows_of
-from course_utils.diagnostics.loss_kind import OF_TEXT, speaks_for
+from course_utils.diagnostics.loss_kind import OF_TEXT, Loss, speaks_for
 
 
 def nothing_is_learnt(case: Case) -> Finding | None:
@@ -9,11 +9,16 @@ def nothing_is_learnt(case: Case) -> Finding | None:
     if not case.learns_tokens:
         return None
     empty = [(row, None) for row in case.view.rows if not row.learnt]
-    if not empty:
+    if not empty or _is_by_chance(case, len(empty)):
         return None
     cause, fix = _why_empty(case, [row for row, _ in empty])
     saw = f"{count_of(len(empty), len(case.view.rows), 'rows')} have no label at all"
     return Finding("no labels", rows_of(empty), saw, cause, fix)
+
+
+def _is_by_chance(case: Case, num_empty: int) -> bool:
+    """Whether labels that are drawn token by token may miss so many rows: short ones, the half."""
+    return case.loss is Loss.HIDDEN_TOKENS and num_empty <= len(case.view.rows) / 2
 
 
 def _why_empty(case: Case, rows: list) -> tuple[str, str]:

@@ -55,6 +55,13 @@ def _has_reference(subject: Subject) -> bool:
     return subject.trainer is None or subject.kind == PAIRS or subject.reference is not None
 
 
+@needed_by("thrown_about")
+def _begins_at_ln_2(subject: Subject) -> bool:
+    """The losses of IPO, of hinges and of several terms begin elsewhere."""
+    kinds = getattr(subject.args, "loss_type", "sigmoid")
+    return kinds in ("sigmoid", ["sigmoid"])
+
+
 @needed_by("loss_off_by_a_factor")
 def _sums_micro_batches(subject: Subject) -> bool:
     """Without several micro-batches or processes a loss cannot be their sum."""

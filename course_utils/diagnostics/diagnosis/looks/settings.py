@@ -33,7 +33,7 @@ def _rate(subject: Subject, sheet: Sheet) -> None:
     if rate is None:
         return
     if subject.own_optimizer is not None:
-        rate = subject.rate_of(subject.own_optimizer)
+        rate = subject.rate_of_most(subject.own_optimizer)
         if rate is None or not subject.makes_own_schedule:
             name = type(subject.own_optimizer).__name__
             said = "sets its own" if rate is None else f"has {rate:g}, and a schedule of its own"

@@ -10,6 +10,7 @@ from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, Subject
 from course_utils.diagnostics.loss_kind import Loss, speaks_for
 
 CHANGED = 0.01  # of a weight's size
+ZERO_FACTORS = ("lora_B", "hada_w2_b", "lokr_w1")  # that begin at 0, of LoRA, LoHa and LoKr
 STRONG = 64.0  # times B @ A: beyond it a step of a usual rate throws the weights about
 
 
@@ -80,8 +81,9 @@ def _other_adapter(subject: Subject, layers: list[nn.Module], sheet: Sheet) -> N
     """Of a new adapter and one that was trained before, the one that stands idle."""
     active = {name for one in layers for name in one.active_adapters}
     size: dict[str, float] = {}
+    factor = next((n for n in ZERO_FACTORS if getattr(layers[0], n, None)), ZERO_FACTORS[0])
     for one in layers:
-        for name, b in getattr(one, "lora_B", {}).items():
+        for name, b in getattr(one, factor, {}).items():
             weight = getattr(b, "weight", b)  # AdaLoRA's are parameters
             size[name] = max(size.get(name, 0.0), float(weight.detach().abs().max()))
     drawn = [name for name, largest in size.items() if largest == 0]
@@ -91,13 +93,13 @@ def _other_adapter(subject: Subject, layers: list[nn.Module], sheet: Sheet) -> N
     new, old = drawn[0], trained[0]
     if list(size).index(new) > list(size).index(old) and old in active:
         advice = f"model.set_adapter({new!r}) before the Trainer or the optimizer is made"
-        said = f"the active adapter is {old!r}, and its lora_B is not 0: it was trained before"
-        more = f"{new!r} is not active, and all of its lora_B are 0"
+        said = f"the active adapter is {old!r}, and its {factor} is not 0: it was trained before"
+        more = f"{new!r} is not active, and all of its {factor} are 0"
         why = ""
     elif list(size).index(new) < list(size).index(old) and active == {new}:
         advice = f"model.set_adapter({old!r}) behind load_adapter"
-        said = f"{old!r} was loaded, its lora_B is not 0, and it is not active"
-        more = f"the active adapter is {new!r}, and all of its lora_B are 0"
+        said = f"{old!r} was loaded, its {factor} is not 0, and it is not active"
+        more = f"the active adapter is {new!r}, and all of its {factor} are 0"
         why = (
             f"a new adapter is trained in place of the one that was loaded: load_adapter does not "
             f"make it active, so what {old!r} has learnt takes no part"

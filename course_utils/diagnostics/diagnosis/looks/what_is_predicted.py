@@ -4,16 +4,20 @@ Shape letters: B rows, T tokens.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from course_utils.diagnostics.diagnosis.measures.data_sets import column
 from course_utils.diagnostics.diagnosis.measures.forward import evaluated, has_ids, outputs_of
+from course_utils.diagnostics.diagnosis.measures.putting_back import put_back
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.loss_kind import IGNORED, OF_TEXT, Loss, head_of, speaks_for
+from course_utils.diagnostics.nonfinite.batches import keep
+from course_utils.diagnostics.one_step import open_model
 
 SEEN = 0.05  # of the logits' spread: what rounding in bfloat16 stays far below
 SAME = 0.95  # of the tokens
@@ -88,7 +92,8 @@ def _num_read(batch: Mapping) -> int:
 def look_at_decoder(subject: Subject, sheet: Sheet) -> None:
     """Labels of an encoder-decoder: no padding, not what the decoder reads, not the source."""
     batch = subject.batch or {}
-    labels, given = batch.get("labels"), batch.get("decoder_input_ids")
+    labels = batch.get("labels")
+    given = batch.get("decoder_input_ids", _read_by_decoder(subject))
     if not isinstance(labels, Tensor) or labels.dim() != 2:
         return
     _padding(subject, labels, sheet)
@@ -106,6 +111,24 @@ def look_at_decoder(subject: Subject, sheet: Sheet) -> None:
         _ends(subject, sheet)
     with sheet.trying("the length of generated texts"):
         _limit(subject, sheet)
+
+
+def _read_by_decoder(subject: Subject) -> Tensor | None:
+    """What a loss of the Trainer's own gives the decoder to read, where it does."""
+    if subject.trainer is None or not subject.has_own_loss:
+        return None
+    read: list[Tensor] = []
+
+    def heard(_module: nn.Module, _args: tuple, kwargs: Mapping) -> None:
+        read.extend(v for k, v in kwargs.items() if k == "decoder_input_ids" and v is not None)
+
+    handle = subject.model.register_forward_pre_hook(heard, with_kwargs=True)
+    try:
+        with put_back(subject), torch.no_grad(), suppress(Exception):  # it may ask for more
+            open_model(subject.trainer, None).loss_of(keep(subject.batch))
+    finally:
+        handle.remove()
+    return read[0].cpu() if read else None
 
 
 def _padding(subject: Subject, labels: Tensor, sheet: Sheet) -> None:

@@ -124,6 +124,21 @@ class Subject:
         known = [float(rate) for rate in rates if rate is not None]
         return max(known) if known and len(known) == len(rates) else None
 
+    def rate_of_most(self, optimizer: Any) -> float | None:
+        """The rate that an optimizer's weights begin with, in the median; a head may have more."""
+        rates = [
+            (float(group.get("initial_lr", group["lr"])), weight.numel())
+            for group in getattr(optimizer, "param_groups", ())
+            for weight in group["params"]
+            if group.get("lr") is not None
+        ]
+        half, seen = sum(size for _, size in rates) / 2, 0
+        for rate, size in sorted(rates):
+            seen += size
+            if seen >= half:
+                return rate
+        return None
+
     @property
     def steps_by_rate(self) -> bool:
         """Whether a step moves each weight by about the learning rate, as Adam and Lion do."""
