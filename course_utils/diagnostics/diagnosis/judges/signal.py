@@ -2,6 +2,7 @@
 
 from statistics import fmean
 
+from course_utils.causes.harms import SAMPLING
 from course_utils.diagnostics.diagnosis.measures.last_replies import LastReplies
 from course_utils.diagnostics.diagnosis.measures.policy_numbers import PolicyNumbers
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
@@ -10,6 +11,7 @@ DEAD = 0.95  # share of the groups without a signal, and of replies that are cut
 SOLVED, FULL = 0.6, 0.9  # share of dead groups, and of the largest reward, from the start on
 HALF = 0.5  # with fewer dead groups a run is as usual
 SILENT, MORE = 0.8, 0.2  # share of empty replies in the last third, and more than in the first
+USUAL = 0.9  # of a temperature: from there on sampling is not greedy by itself
 GREEDY = 1.5  # different texts in a group, on average: below that sampling is all but greedy
 
 
@@ -40,6 +42,7 @@ def judge_signal(numbers: list[PolicyNumbers], replies: LastReplies | None, shee
         f"{share:.0%} of the groups have advantages that are all 0",
         *([f"the last replies earn {replies.earned}"] if replies else []),
         place="advantages",
+        where=SAMPLING if not hint and _are_alike(replies) else "",
         why=why,
         advice=fix,
         specimen=(*specimen, *(replies.specimen() if replies else ())),
@@ -103,12 +106,8 @@ def _mechanism(numbers: list[PolicyNumbers], replies: LastReplies | None) -> tup
             "no reward function gives a score: each returns None for every reply",
             "return a number, 0.0 for what cannot be judged",
         )
-    if replies.share_distinct * replies.group < GREEDY:
-        return (
-            f"the {replies.group} replies to a prompt are one and the same text: at temperature "
-            f"{replies.temperature:g} sampling is all but greedy",
-            f"temperature={replies.temperature:g} -> 1",
-        )
+    if _are_alike(replies):
+        return _greedy(replies)
     if earned := replies.clipped_alike:
         return (
             f"the reward functions give {earned}, and reward_clip_range={replies.clip_range} makes "
@@ -126,6 +125,28 @@ def _mechanism(numbers: list[PolicyNumbers], replies: LastReplies | None) -> tup
         f"the replies differ, and every one of them earns {replies.earned}",
         "prompts that the model solves sometimes: harder ones where it earns all, easier ones "
         "where it earns nothing",
+    )
+
+
+def _are_alike(replies: LastReplies | None) -> bool:
+    """Whether the replies to a prompt are one text, or nearly so."""
+    return replies is not None and replies.share_distinct * replies.group < GREEDY
+
+
+def _greedy(replies: LastReplies) -> tuple[str, str]:
+    """Why all replies to a prompt are one text, and the fix."""
+    alike = f"the {replies.group} replies to a prompt are one and the same text"
+    if setting := replies.takes_the_likeliest:
+        return f"{alike}: {setting} takes the likeliest token each time", f"no {setting}"
+    if replies.temperature < USUAL:
+        at = f"at temperature {replies.temperature:g}"
+        fix = f"temperature={replies.temperature:g} -> 1"
+        return f"{alike}: {at} sampling is all but greedy", fix
+    return (
+        f"{alike}, at temperature {replies.temperature:g}: the policy is certain of each token, or "
+        "something else makes sampling greedy",
+        "look at the settings of the generation (top_k, top_p); a policy that is less certain: a "
+        "smaller rate, or the weights of an earlier step",
     )
 
 

@@ -30,6 +30,7 @@ class LastReplies:
     limit: int | None  # tokens that a reply may have
     is_unscored: bool = False  # no reward function gave a number for any of them
     clip_range: tuple[float, float] | None = None  # of RLOO's reward_clip_range
+    takes_the_likeliest: str = ""  # the setting that makes sampling greedy, if one does
 
     @property
     def share_distinct(self) -> float:
@@ -98,7 +99,15 @@ def last_replies(trainer: Any, batch: Mapping[str, Tensor]) -> LastReplies:
         limit=getattr(trainer, "max_completion_length", None),
         is_unscored=_has_no_score(trainer, len(texts)),
         clip_range=getattr(trainer, "reward_clip_range", None),
+        takes_the_likeliest=_greedy_by(trainer),
     )
+
+
+def _greedy_by(trainer: Any) -> str:
+    given = getattr(trainer.args, "generation_kwargs", None) or {}
+    if given.get("do_sample") is False:
+        return "do_sample=False in generation_kwargs"
+    return "top_k=1" if 1 in (given.get("top_k"), getattr(trainer.args, "top_k", 0)) else ""
 
 
 def said_in(trainer: Any, ids: Tensor, mask: Tensor) -> Tensor:
