@@ -254,14 +254,22 @@ def _judged_of(kept: list[mends.Mend]) -> str:
     due = [one for one in kept if one.must_be_solved]
     wrong = [one for one in kept if not one.is_right]
     again = [one for one in due if one.now]
-    return (
+    said = [
         f"{len(due)} right fixes with a right report, of {len({one.case for one in due})} cases: "
-        f"{sum(one.first['solved'] for one in due)} were solved at first. "
-        f"{len(again)} were judged again after the judge was mended, and "
-        f"{sum(one.now['solved'] for one in again)} of them are solved "
-        f"(`python -m benchmarks.oncall.mends`). Of {len(wrong)} that their author found to be "
-        f"wrong, {sum(one.first['fixed'] for one in wrong)} passed at first{_still(wrong)}."
-    )
+        f"{sum(one.first['solved'] for one in due)} were solved at first."
+    ]
+    if again:
+        said.append(
+            f"{len(again)} were judged again after the judge was mended, and "
+            f"{sum(one.now['solved'] for one in again)} of them are solved "
+            "(`python -m benchmarks.oncall.mends`)."
+        )
+    if wrong:
+        said.append(
+            f"Of {len(wrong)} that their author found to be wrong, "
+            f"{sum(one.first['fixed'] for one in wrong)} passed at first{_still(wrong)}."
+        )
+    return " ".join(said)
 
 
 def _still(wrong: list[mends.Mend]) -> str:

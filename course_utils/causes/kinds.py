@@ -11,7 +11,7 @@ CLASSES = {
     "hang": "the processes wait for each other",
     "memory": "the memory ends",
     "normalisation": "the loss depends on how the batch is split",
-    "sharding": "a weight takes no part on one of several processes",
+    "sharding": "a weight, or a part of the data, takes no part on one of several processes",
     "half_precision": "numbers leave the range of float16",
     "collapse": "the policy collapses: entropy, KL, clipping",
     "reward_hacking": "the reward is cheated, or a trait gives it away",
