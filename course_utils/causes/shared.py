@@ -3,7 +3,10 @@
 from course_utils.causes.cause import keys
 
 # Findings that follow from many a cause.
-NOTHING_MOVES = keys("at_chance no_gradient nothing_moves policy_is_reference weights_do_not_move")
+NOTHING_MOVES = keys(
+    "at_chance gradient_mostly_zero no_gradient nothing_moves policy_is_reference "
+    "weights_do_not_move"
+)
 NOT_FINITE = keys(
     "diverged nan_already nan_from_the_start nan_gradient nan_now_and_then nan_shown_as_zero "
     "nan_weights norm_never_finite numbers_broken"
