@@ -68,7 +68,7 @@ class Watch:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder, self._is_on = str(folder), False
+        self._folder, self._is_on, self.is_asking = str(folder), False, False
         self._decoded: set[str] = set()
         self._functions: dict[types.CodeType, Function] = {}
         self._given = _texts_of(folder)
@@ -127,6 +127,7 @@ class Watch:
         Of functions that call each other the outermost is asked; empty where none was found.
         """
         self.stepped()
+        self.is_asking = True
         paying, until = {}, time.process_time() + MOST_S
         for code, function in self._functions.items():
             found = self._asked(function, until)

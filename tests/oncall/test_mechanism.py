@@ -6,6 +6,7 @@ from whole import cases as some
 
 from benchmarks.oncall import mends
 from course_utils.oncall import cases, folder, templates
+from course_utils.oncall import check as checks
 from course_utils.oncall.learned_rows import Learned
 from course_utils.oncall.mechanism import problems
 from course_utils.oncall.paid_replies import Watch
@@ -161,3 +162,15 @@ def test_half_a_fix_by_a_stranger_is_refused_and_a_whole_one_passes(judge, mend,
     assert (
         is_right or "(healthy: " in verdict.problems[-1] or "healthy: none" in verdict.problems[-1]
     )
+
+
+@pytest.mark.timeout(300)
+def test_what_is_asked_behind_a_run_is_no_work_of_the_run(judge):
+    """Healthy files in which a settings' text was decoded once, so that the model's own pass was
+    asked what it pays: its tokens were counted as trained on."""
+    case = cases.load("equal_rewards_wrong_rows_old_engine")
+    ticket = folder.ticket_of(50004, case.level, case)
+    healthy, handed = folder.handed_out(ticket)
+    seed = next(checks.seeds_of(ticket))
+    verdict = judge.verdict(case, healthy, seed=seed, healthy=healthy, handed=handed)
+    assert verdict.is_healthy, verdict.problems

@@ -47,5 +47,7 @@ def _both(first: str, other: str) -> str:
 def _with_symptoms(one: Found, best: dict[str, Found]) -> Found:
     """The evidence, with that of what the cause explains."""
     symptoms = [best[key] for key in one.cause.explains & set(best) if key != one.key]
-    said = tuple(f"which also explains this: {symptom.said[0]}" for symptom in symptoms if symptom.said)
+    said = tuple(
+        f"which also explains this: {symptom.said[0]}" for symptom in symptoms if symptom.said
+    )
     return replace(one, said=(*one.said, *sorted(said)[:2]))
