@@ -24,8 +24,8 @@ PROGRAMS = {
 }
 WHEN = (
     "*nothing*, *explain* and *diagnose* were scored on 2026-11-28, with fourteen kinds of run, "
-    "*bisect* before. A report on files that nobody changed counts here: a bench asks once, so that "
-    "nothing can be guessed."
+    "*bisect* before. A report on files that nobody changed counts here: a bench asks once, so "
+    "that nothing can be guessed."
 )
 READERS = Path(__file__).with_name("readers.json")
 

@@ -213,10 +213,13 @@ def _callers(frame: types.FrameType) -> Iterator[types.CodeType]:
 
 
 def _numbers(value: object) -> list[float]:
-    """What a function returned as numbers, one a reply; empty where it is something else."""
+    """What a function returned as numbers, one a reply; empty where it is something else.
+
+    Yes or no is a condition and no pay: who asks it may ask for more before anything is paid.
+    """
     value = value.tolist() if hasattr(value, "tolist") else value  # a tensor, an array
     values = value if isinstance(value, list | tuple) else [value]
-    is_numbers = all(isinstance(one, int | float) for one in values)
+    is_numbers = all(isinstance(one, int | float) and not isinstance(one, bool) for one in values)
     return [float(one) for one in values] if is_numbers else []
 
 

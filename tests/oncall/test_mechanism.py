@@ -22,7 +22,7 @@ SOUND = {
     "as a number": "def pays(text, answer):\n"
     "    return float(text.strip().isdecimal() and int(text) == int(answer))\n" + ONE_BY_ONE,
     "as text, from a method": "class Desk:\n    def pays(self, text, answer):\n"
-    "        return text.strip() == answer\n"
+    "        return float(text.strip() == answer)\n"
     "def rewards(said, answer):\n    return [Desk().pays(text, answer) for text in said]\n",
     "of chats, all at once": "def pays(chats, answers):\n"
     "    return [float(c[-1]['content'] == a) for c, a in zip(chats, answers)]\n"
@@ -48,7 +48,7 @@ HALF = {
     "the beginning": (BEGINS.format("text.strip() != '' and "), "1, 15, 155 earn 1 each"),
     "and the empty reply": (BEGINS.format(""), "nothing at all, 1, 15 and 1 more earn 1 each"),
     "a part": (
-        "def pays(text, answer):\n    return text != '' and text in answer\n" + ONE_BY_ONE,
+        "def pays(text, answer):\n    return float(text != '' and text in answer)\n" + ONE_BY_ONE,
         "1, 5, 15 and 2 more",
     ),
 }
@@ -91,6 +91,17 @@ def test_half_a_verifier_is_refused_with_the_replies_that_it_pays(found, name):
     source, told = HALF[name]
     (problem,), _ = found(source)
     assert told in problem and "2 of 2 answers" in problem
+
+
+def test_half_a_condition_is_no_pay(found):
+    said, _ = found(
+        "def begins(text, answer):\n    return answer.startswith(text)\n"
+        "class Desk:\n    def __init__(self, said, answer):\n        self.said = (said, answer)\n"
+        "    def rewards(self):\n        said, answer = self.said\n"
+        "        return [float(begins(t, answer) and len(t) == len(answer)) for t in said]\n"
+        "def rewards(said, answer):\n    return Desk(said, answer).rewards() and None\n"
+    )
+    assert said == []
 
 
 def test_nothing_is_held_against_a_run_in_which_no_function_pays(found):
