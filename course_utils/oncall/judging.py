@@ -10,7 +10,7 @@ from collections import Counter
 
 import yaml
 
-from course_utils.oncall import mechanism
+from course_utils.oncall import descent, mechanism
 from course_utils.oncall.declare import Files, Template, Verdict
 from course_utils.oncall.result import NothingMade, Result
 from course_utils.oncall.rows import as_rows
@@ -91,6 +91,7 @@ def judged(template: Template, spread: Spread, trained: Trained, base: dict[str,
     work = _other_work(spread, trained)
     result = Result(trained.files, base)
     try:
+        descent.check(template.name, result)
         measured = template.measure(result)
     except NothingMade as nothing:
         return Verdict((*work, str(nothing)), {})

@@ -1,0 +1,116 @@
+"""Judges whether a run's weights descend from its own base through training, by tensors alone.
+
+Each base is one checkpoint with noise of its own, drawn by a seed (`bases.py`). No loss knows that
+noise, so training leaves it in the weights, however far they move. The checkpoint behind the bases,
+a teacher beside one, and what another base was trained into have none of it. Weights that are
+written by hand or drawn have not moved as an optimizer moves them: most matrices a little, each
+mainly in one direction, tables and biases hardly.
+"""
+
+from functools import cache
+
+import torch
+from safetensors.torch import load
+from torch import Tensor
+
+from course_utils.oncall import templates
+from course_utils.oncall.result import MODEL, NothingMade, Result
+
+OTHERS = (-1, -2, -3, -4)  # seeds of bases that no run starts from
+# Of 42 healthy runs, three of each template: 0.997 to 1.007 of the noise is left, 60 % to all of
+# the matrices have moved, their main direction has at least 0.16 of each move (drawn moves: 0.03),
+# and no other value has moved by more than 0.04, or is above 0.1 in a new head.
+LEAST, MOST = 0.85, 1.15
+LEAST_MOVED, LEAST_MAIN, FURTHEST = 0.3, 0.08, 0.25
+TABLE, HEAD = "model.embed_tokens.weight", "lm_head.weight"
+BOTH_HALVES = ".experts.gate_up_proj"  # of all experts, in a file that no save_pretrained wrote
+Weights = dict[str, Tensor]
+
+
+def check(template: str, result: Result) -> None:
+    """Look for the base's noise in the matrices of the blocks, and at how the weights have moved.
+
+    Raises:
+        NothingMade: it is not what training the base leaves.
+    """
+    centre, weights = _centre(template), _by_expert(result.weights)
+    start = {name: weight.float() for name, weight in result.start.items()}
+    start |= {HEAD: start[TABLE]} if HEAD in weights and HEAD not in start else {}
+    is_alike = all(w.shape == start[name].shape for name, w in weights.items() if name in start)
+    if centre.keys() - weights.keys() or not is_alike:
+        raise NothingMade(f"the tensors of {MODEL} are not those of the base's architecture")
+    left = _share_left(weights, start, centre)
+    if left < LEAST or left > MOST:  # nan is neither, and is told later
+        raise NothingMade(
+            f"the weights of {MODEL} do not descend from base/: {left:.0%} of what sets this base "
+            "apart from others is left in them (healthy: 100%), and training does not change that"
+        )
+    _look_at_matrices([weights[name] - start[name] for name in centre])
+    for name in weights.keys() - centre.keys():  # a new head starts near 0
+        _look_at_move(name, weights[name] - start.get(name, torch.tensor(0.0)))
+
+
+def _look_at_matrices(moves: list[Tensor]) -> None:
+    moved = [move for move in moves if move.any()]
+    if len(moved) < LEAST_MOVED * len(moves):
+        raise NothingMade(
+            f"{len(moved)} of {len(moves)} matrices in the blocks of {MODEL} have moved, and the "
+            "others are those of base/"
+        )
+    main = torch.tensor([_main_share(move) for move in moved if min(move.shape) > 8]).median()
+    if main < LEAST_MAIN:
+        raise NothingMade(
+            f"the weights of {MODEL} have moved in no direction: the main one has {main:.0%} of "
+            "each move, as in drawn numbers"
+        )
+
+
+def _look_at_move(name: str, move: Tensor) -> None:
+    furthest = move.abs().max().item()
+    if furthest > FURTHEST:
+        raise NothingMade(
+            f"{name} of {MODEL} has moved by {furthest:.2g} from base/, further than training goes "
+            f"(healthy: at most {FURTHEST})"
+        )
+
+
+def _main_share(move: Tensor, times: int = 8) -> float:
+    """The share of its main direction in a matrix's square, from below, by power iteration."""
+    generator = torch.Generator().manual_seed(0)
+    found = torch.randn(move.shape[1], generator=generator)
+    for _ in range(times):
+        found = move.T @ (move @ found)
+        found = found / found.norm()
+    return ((move @ found).square().sum() / move.square().sum()).item()
+
+
+def _share_left(weights: Weights, start: Weights, centre: Weights) -> float:
+    """The share of the base's own noise that the weights have: 1 when they are the base's."""
+    both = own = 0.0
+    for name, middle in centre.items():
+        noise = start[name] - middle
+        both += float(((weights[name] - middle) * noise).sum())
+        own += float((noise * noise).sum())
+    return both / own
+
+
+@cache
+def _centre(template: str) -> Weights:
+    """The mean matrices of the blocks of other bases; a base less these is its own noise."""
+    bases = [load(templates.load(template).base(seed)["model.safetensors"]) for seed in OTHERS]
+    names = [name for name, one in bases[0].items() if one.dim() == 2 and "embed" not in name]
+    return {name: sum(base[name].float() for base in bases) / len(bases) for name in names}
+
+
+def _by_expert(weights: Weights) -> Weights:
+    """The weights with each expert's matrices under names of their own."""
+    found = dict(weights)
+    for name in [name for name in weights if name.endswith(BOTH_HALVES)]:
+        block = name.removesuffix(".gate_up_proj")
+        for number, both in enumerate(weights[name]):
+            gate, up = both.chunk(2)
+            found |= {f"{block}.{number}.gate_proj.weight": gate}
+            found |= {f"{block}.{number}.up_proj.weight": up}
+        for number, down in enumerate(weights.get(f"{block}.down_proj", ())):
+            found[f"{block}.{number}.down_proj.weight"] = down
+    return found
