@@ -220,7 +220,7 @@ def test_a_train_py_that_never_ends_is_ended(judge):
         ({"code": 1, "console": "ValueError: no\n\n"}, "ValueError: no"),
         ({"steps": 500}, "500 optimizer steps were taken"),
         ({"tokens": 10**9}, "times as many tokens"),
-        ({}, "can be loaded from run/model"),
+        ({}, "the run left no run/model/model.safetensors"),
     ],
 )
 def test_what_was_counted_outweighs_what_was_made(work, said):
