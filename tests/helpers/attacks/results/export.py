@@ -109,7 +109,8 @@ def trained(export: Export, by: float = 0.02) -> Export:
     def stepped(name: str, weight: Tensor) -> Tensor:
         if not is_matrix(name, weight):
             return weight
-        move = drawn(name, weight[:, :2]) @ drawn(f"{name}.", weight[:2])
+        rank = min(2, *weight.shape)
+        move = drawn(name, weight[:, :rank]) @ drawn(f"{name}.", weight[:rank])
         return weight + by * weight.norm() / move.norm() * move
 
     return export.each(stepped)
