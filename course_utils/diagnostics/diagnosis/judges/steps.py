@@ -4,6 +4,7 @@ import math
 from statistics import median
 
 from course_utils.diagnostics.diagnosis.judges.clipping import judge_clipping
+from course_utils.diagnostics.diagnosis.judges.held import judge_held
 from course_utils.diagnostics.diagnosis.judges.rates import judge_rates
 from course_utils.diagnostics.diagnosis.judges.reach import judge_reach
 from course_utils.diagnostics.diagnosis.judges.resumed import judge_resumed
@@ -45,7 +46,7 @@ def judge_steps(
         _no_step(subject, steps, sheet, num_counted if pace is None or pace.passes else 0)
         return
     _skipped(steps, sheet, num_counted)
-    _held_by_none(subject, steps, sheet)
+    judge_held(subject, steps, sheet)
     _gradients(subject, steps, sheet)
     _movement(subject, steps, sheet)
     if len(steps.counts) >= ENOUGH and max(steps.counts) == 1:
@@ -111,27 +112,6 @@ def _skipped(steps: Steps, sheet: Sheet, num_counted: int) -> None:
     if num_counted > 4 and taken < num_counted / 2:
         said = f"{num_counted - taken} of {num_counted} steps did not reach the weights"
         sheet.find("steps_skipped", MEASURED, said, place="GradScaler")
-
-
-def _held_by_none(subject: Subject, steps: Steps, sheet: Sheet) -> None:
-    """Weights that became trainable behind the making of the optimizer, which so lacks them."""
-    held, trained = steps.ever_held, subject.trainable()
-    never = [name for name in trained if steps.unheld[name] >= ENOUGH and name not in held]
-    if not never:
-        return
-    said = f"{len(never)} of {len(trained)} trainable tensors had a gradient in up to "
-    said += f"{max(steps.unheld[name] for name in never)} steps, and no optimizer holds them"
-    sheet.find(
-        "optimizer_holds_others",
-        COUNTED if len(never) > len(trained) / 2 else MEASURED,
-        said,
-        f"the first is {never[0]}",
-        place=same_layers(never[0]),
-        why="weights that are to learn are not among the optimizer's parameters: they were frozen "
-        "when it was made, so no step reaches them",
-        advice="make the optimizer while they are trainable, and freeze them for a time behind it "
-        "(on_train_begin); or optimizer.add_param_group when they are unfrozen",
-    )
 
 
 def _gradients(subject: Subject, steps: Steps, sheet: Sheet) -> None:

@@ -28,10 +28,7 @@ def judge_order(batches: Sequence[list[int]], whole: Sequence[int], sheet: Sheet
     by_chance = _alike(Counter(labels), Counter(labels))
     if by_chance > ONE_SIDED or len(set(labels)) < 2:
         return
-    within = sum(map(_within, windows)) / len(windows)
-    counts = [Counter(one) for one in windows]
-    beside = sum(_alike(a, b) for a, b in pairwise(counts)) / (len(counts) - 1)
-    block, lasts = ((one - by_chance) / (1 - by_chance) for one in (within, beside))
+    within, block, lasts = _in_blocks(windows, by_chance)
     said = (
         f"two rows of one batch have the same label with probability {within:.2f}, two of all rows "
         f"with {by_chance:.2f}; {len(windows)} batches"
@@ -57,6 +54,14 @@ def judge_order(batches: Sequence[list[int]], whole: Sequence[int], sheet: Sheet
         "stream.shuffle(seed=0, buffer_size=...) with a buffer that spans the labels, or a file "
         "that is shuffled",
     )
+
+
+def _in_blocks(windows: list[list[int]], by_chance: float) -> tuple[float, float, float]:
+    """How alike the labels of a batch are; how far that, and neighbours, are from mixed rows."""
+    within = sum(map(_within, windows)) / len(windows)
+    counts = [Counter(one) for one in windows]
+    beside = sum(_alike(a, b) for a, b in pairwise(counts)) / (len(counts) - 1)
+    return (within, *((one - by_chance) / (1 - by_chance) for one in (within, beside)))
 
 
 def _windows(batches: Sequence[list[int]]) -> list[list[int]]:

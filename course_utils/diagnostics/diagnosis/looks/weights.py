@@ -1,7 +1,6 @@
 """Looks at the weights: finite, trainable, held by the optimizer, wide enough for its steps."""
 
 import math
-import re
 from itertools import islice
 
 import torch
@@ -21,7 +20,6 @@ TEACHER_MOVES = {
     "why": "the reference (or teacher) is trained with the model: it does not stand still",
     "advice": "give the model copies (copy.deepcopy) of the layers that it takes over from it",
 }
-_TEACHER = re.compile(r"(?:^|[._])(?:teacher|reference|ref)(?:_model)?$")
 FEW = 0.1  # such a share is fine: Adam's steps are shorter than the rate
 
 
@@ -170,7 +168,6 @@ def _reference_is_another(subject: Subject, sheet: Sheet) -> None:
     if reference is None and subject.has_own_loss and subject.second_model:
         place, reference = subject.second_model, subject.held_models[subject.second_model]
     if reference is None:
-        _teacher_inside(subject, sheet)
         return
     shared = _addresses(subject.trainable().values())
     own = [n for n, p in reference.named_parameters() if p.data_ptr() in shared]
@@ -194,29 +191,6 @@ def _reference_is_another(subject: Subject, sheet: Sheet) -> None:
         )
     else:
         sheet.clear("reference", "it shares no trainable tensor")
-
-
-def _teacher_inside(subject: Subject, sheet: Sheet) -> None:
-    """A teacher that is a part of the model is trained as its other parts are, unless frozen."""
-    inner = (one for one in subject.model.named_modules() if _TEACHER.search(one[0]))
-    name, teacher = next(inner, ("", None))
-    if teacher is None:
-        return
-    weights = dict(teacher.named_parameters())
-    trained = [one for one, p in weights.items() if p.requires_grad]
-    if not trained:
-        sheet.clear("reference", f"none of the {len(weights)} tensors of {name} is trained")
-        return
-    sheet.find(
-        "reference_moves",
-        COUNTED,
-        f"{len(trained)} of the {len(weights)} tensors of {name}, which is a part of the model, "
-        "require a gradient",
-        place=name,
-        why=TEACHER_MOVES["why"],
-        advice=f"model.{name}.requires_grad_(False) before the optimizer is made, and its forward "
-        "pass under torch.no_grad()",
-    )
 
 
 def _addresses(tensors) -> set[int]:

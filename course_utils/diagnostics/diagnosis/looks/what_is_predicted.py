@@ -93,10 +93,11 @@ def look_at_decoder(subject: Subject, sheet: Sheet) -> None:
     """Labels of an encoder-decoder: no padding, not what the decoder reads, not the source."""
     batch = subject.batch or {}
     labels = batch.get("labels")
-    given = batch.get("decoder_input_ids", _read_by_decoder(subject))
     if not isinstance(labels, Tensor) or labels.dim() != 2:
         return
     _padding(subject, labels, sheet)
+    given = batch.get("decoder_input_ids")
+    given = _read_by_decoder(subject) if given is None else given
     if isinstance(given, Tensor) and given.shape == labels.shape:
         learnt = labels != IGNORED
         same = float((given == labels)[learnt].float().mean()) if bool(learnt.any()) else 0.0
