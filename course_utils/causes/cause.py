@@ -46,6 +46,8 @@ class Cause:
         settings_fix: the change of settings that is the fix (`diagnosis.fixes.CHANGES`).
         names: what instruments call it.
         phrases: words of libraries that name it, `signal` and `exit_code` that end a process.
+        answered_by: what answers a warning of the start, in a run that goes on: "the run", or a
+            setting of that name (`explain.beside`).
         is_last_word: its phrases count only in a line that says nothing else.
         beside: what stands beside a log of it decides which of its things it is
             (`explain.deciding`), by this name.
@@ -81,6 +83,7 @@ class Cause:
     phrases: tuple[Phrase, ...] = ()
     signal: int = 0
     exit_code: int | None = None
+    answered_by: str = ""
     is_last_word: bool = False
     beside: str = ""
     complaints: tuple[tuple[str, int], ...] = ()

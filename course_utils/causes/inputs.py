@@ -125,6 +125,7 @@ INPUTS = (
         lesson="07_never_stops",
         met="max_length",
         instrument="inspect_batch",
+        answered_by="max_length",
         explains=keys("rows_alike labels_contradict"),
         phrases=(
             Phrase(r"longer than the specified maximum sequence length.{0,40}", WARNED),

@@ -127,6 +127,7 @@ WEIGHTS = (
         instrument="compare_models",
         thread="peft#2367",
         phrases=(Phrase(r"newly initialized:? \[[^\]]{0,120}", WEAK),),
+        answered_by="the run",
     ),
     Cause(
         "worst_is_kept",

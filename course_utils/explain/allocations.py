@@ -16,7 +16,7 @@ _IDLE = re.compile(r"([\d.]+) ([KMG])i?B is reserved by PyTorch but unallocated"
 _MOMENTS = re.compile(
     r"state\[.exp_avg\w*.\]|\bin _init_group\b|\bexp_avg_sqs?\b|\binitialize_optimizer_states\b"
 )
-_ENGINE_CACHE = re.compile(r"\b_(?:allocate|initialize)_kv_caches?\b|\binitialize_kv_cache\w*")
+_ENGINE_CACHE = re.compile(r"\bin _?(?:allocate|initialize)_kv_cache\w*")  # a frame
 _SHARE = re.compile(r"\b(?:vllm_)?gpu_memory_utilization['\"]?\s*[:=]\s*[\d.]+")
 _ENGINE_KEEPS = re.compile(
     r"\b(?:free_cache_engine|vllm_enable_sleep_mode|enable_sleep_mode)['\"]?\s*[:=]\s*false",

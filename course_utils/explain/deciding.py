@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from course_utils.explain import allocations, checkpoints, engines
+from course_utils.explain import allocations, checkpoints, engines, tokens
 from course_utils.explain.beside import Beside
 from course_utils.explain.entries import MAX_QUOTE, Entry
 from course_utils.explain.finding import Finding
@@ -19,31 +19,18 @@ _KEPT_IN_BFLOAT16 = re.compile(r"dtype['\"]?\s*[:=]\s*['\"]?(?:torch\.)?bfloat16
 _RUN_IN_FLOAT16 = re.compile(
     r"dtype['\"]?\s*[:=]\s*['\"]?(?:torch\.)?(?:float16|fp16|half)\b|\.half\(\)", re.IGNORECASE
 )
-_LONGER = re.compile(r"sequence length is longer.{0,90}?(\(\d+ > \d+\))", re.IGNORECASE)
-_ADDED = re.compile(
-    r"added[_ ]tokens|add(?:ed|ing)?[_ ](?:special[_ ]|new[_ ])?tokens|extended vocabulary",
-    re.IGNORECASE,
-)
 _OF_MEMORY = re.compile(r"\boom\b|oom[-_ ]?kill|out of memory|memory limit|memory usage", re.I)
-_OF_ADAPTER = re.compile(r"\b(?:q?lora|peft)(?:_\w+|\b)", re.IGNORECASE)
-_OF_BASE = re.compile(r"[\w./-]+-Base\b|[\w./-]+-pt\b")
-_TRAINS_TABLE = re.compile(r"modules_to_save|additional_target|trainable_token|embed_tokens")
 HIGH_RATE, HIGH_LIMIT = 5e-6, 10.0  # of a policy whose weights are all trained; of a norm
-_BARE = re.compile(r"\{\{-? ?\.Prompt ?-?\}\}")
-_PAD_IS_END = re.compile(r"pad_token(?:_id)?['\"]?\s*[=:]\s*\S*eos_token(?:_id)?", re.IGNORECASE)
-_NO_KEY = re.compile(r"Could not find (?:response|instruction) key `[^`]*`", re.IGNORECASE)
 _SAVES = re.compile(
     r"\b(?:sav(?:ed?|ing)|checkpoint|evaluat\w+|merg\w+|convert\w*)\b", re.IGNORECASE
 )
 NEARLY_SURE = 0.05  # nats: a log-prob that soon reaches 0
-SAID_SO = 9.2  # above a nan that the log hides
 _OVERLAPS = re.compile(r"overlap_comm['\"]?\s*[:=]\s*true", re.IGNORECASE)
 _STAGE_2 = re.compile(r"zero_?2\b|[\"']?stage[\"']?\s*[:=]\s*2\b|zero_stage\W+2\b", re.IGNORECASE)
 RACE = (
     ". ZeRO-2 with overlap_comm is known to do that: a bucket of gradients is read while it is "
     "still being filled"
 )
-SHOWN = 4.5  # of a hint that a line of code bears out
 ON = {"true", "1", "1.0"}
 
 
@@ -51,45 +38,6 @@ def decided(one: Finding, beside: Beside, log: Log) -> Finding:
     """The finding with what the settings, shapes and sentences beside it say of it."""
     name = one.cause.beside
     return _BY_NAME[name](one, beside, log) if name else one
-
-
-def _labels_masked(one: Finding, beside: Beside, log: Log) -> Finding:
-    """A response key that is not found, or rows that are cut before their reply begins."""
-    if not any(log.values("loss")) and (found := beside.matching(_NO_KEY)):
-        said = f"{found[0].where} says: {found[1]}"
-        return replace(
-            one,
-            weight=SAID_SO,
-            for_it=(*one.for_it, said),
-            why="the response template is found in no row, so that every label is -100 and the "
-            "loss of 0 (nan in the evaluation) is no success: a text has other tokens alone than "
-            "behind the words before it",
-            advice="give the template as token ids that were cut from a tokenised row; count the "
-            "labels that are not -100",
-        )
-    limit, prompt = beside.number("max_length"), beside.prompt_tokens()
-    if limit is None:
-        return one
-    proof = (*one.for_it, limit.said)
-    if prompt and prompt[0] >= (limit.number or 0):
-        said = f"{prompt[1].where} says: {prompt[1].text.strip()[:120]}"
-        return replace(
-            one,
-            for_it=(*proof, said),
-            why=f"each row is cut before its reply begins: max_length is {limit.value} and a "
-            f"prompt has {prompt[0]} tokens, so no label is left and the loss of 0 is no success",
-            advice=f"a max_length above {prompt[0]} tokens and the longest reply together; drop "
-            "the rows that are longer",
-        )
-    if (changed := beside.changed()) and changed[1].name == "max_length":
-        return replace(
-            one,
-            for_it=(*proof, changed[0].said_of_other_run),
-            why=f"no label is left at max_length {changed[1].value}, and some are at "
-            f"{changed[0].value}: the rows are cut before their reply begins",
-            advice="a max_length that holds prompt and reply; count the labels that are not -100",
-        )
-    return one
 
 
 def _odds(one: Finding, beside: Beside, log: Log) -> Finding:
@@ -177,42 +125,6 @@ def _shapes(one: Finding, beside: Beside, log: Log) -> Finding:
     return replace(one, at=line, for_it=(f"{line.where}: {shown}",), why=why, advice=advice)
 
 
-def _index(one: Finding, beside: Beside, log: Log) -> Finding:
-    """A row beyond the model's positions, where the tokenizer warned of it."""
-    added = beside.matching(_ADDED)
-    if added and (found := beside.matching(_LONGER)) is None:
-        return replace(
-            one,
-            for_it=(*one.for_it, f"{added[0].where} speaks of {added[1]}"),
-            why="token ids of the data are beyond the rows of the embedding: tokens were added to "
-            "the tokenizer, and the table that is loaded here has no rows for them",
-            advice="model.resize_token_embeddings(len(tokenizer)) before training, and the resized "
-            "table saved with the model; the frame of the traceback says little, since the GPU "
-            "reports late",
-        )
-    if (found := beside.matching(_LONGER)) is None:
-        return one
-    return replace(
-        one,
-        for_it=(*one.for_it, f"{found[0].where} says: {found[1]}"),
-        why="a row is longer than the model's table of positions, and the index of its last "
-        "positions is outside of it",
-        advice="truncate the rows to the model's max_position_embeddings",
-    )
-
-
-def _template(one: Finding, beside: Beside, log: Log) -> Finding:
-    if not _BARE.search(one.at.text):
-        return one
-    return replace(
-        one,
-        why="Ollama hands the model the bare prompt: its template is {{ .Prompt }}, without the "
-        "roles and the end of a turn that it was trained with",
-        advice="write the chat template of training into the Modelfile (TEMPLATE, PARAMETER stop), "
-        "and create the model again; the GGUF itself need not be converted again",
-    )
-
-
 def _killed(one: Finding, beside: Beside, log: Log) -> Finding:
     """Whether the line that says so, or one beside it, speaks of memory."""
     if not (found := _OF_MEMORY.search(one.at.text)) and not beside.matching(_OF_MEMORY):
@@ -225,7 +137,7 @@ def _killed(one: Finding, beside: Beside, log: Log) -> Finding:
 def _random(one: Finding, beside: Beside, log: Log) -> Finding:
     """A rate or a limit of the gradients that is far above what such runs have."""
     rate, limit = beside.printed("learning_rate"), beside.printed("max_grad_norm")
-    is_whole = beside.matching(_OF_ADAPTER) is None
+    is_whole = beside.matching(tokens.ADAPTER) is None
     far = [rate] if is_whole and rate and (rate.number or 0) >= HIGH_RATE else []
     far += [limit] if limit and (limit.number or 0) >= HIGH_LIMIT else []
     if not far:
@@ -240,34 +152,9 @@ def _random(one: Finding, beside: Beside, log: Log) -> Finding:
     )
 
 
-def _untrained_end(one: Finding, beside: Beside, log: Log) -> Finding:
-    """An adapter over a base model that never learnt the token which ends a turn."""
-    adapter, base = beside.matching(_OF_ADAPTER), beside.matching(_OF_BASE)
-    if not adapter or not base or beside.matching(_TRAINS_TABLE):
-        return one
-    return replace(
-        one,
-        weight=SHOWN,
-        for_it=(*one.for_it, *(f"{line.where} says: {words}" for line, words in (adapter, base))),
-        against=(),
-        why="the adapter leaves embedding and head as they are: the row of an end token that the "
-        "base model never learnt stays untrained, so that it is hardly ever written",
-        advice="train these tables as well (modules_to_save=['embed_tokens', 'lm_head'], in "
-        "LLaMA-Factory additional_target), or end a turn with the token that ends the base's texts",
-    )
-
-
-def _pad(one: Finding, beside: Beside, log: Log) -> Finding:
-    """The line of code that makes one token of padding and end."""
-    if (found := beside.matching(_PAD_IS_END)) is None:
-        return one
-    said = f"{found[0].where} says: {found[1]}"
-    return replace(one, weight=SHOWN, for_it=(*one.for_it, said), against=())
-
-
 _BY_NAME: dict[str, Callable[[Finding, Beside, Log], Finding]] = {
     "format": _half,
-    "length": _labels_masked,
+    "length": tokens.masked,
     "temperature": engines.apart,
     "groups": _no_signal,
     "odds": _odds,
@@ -275,10 +162,10 @@ _BY_NAME: dict[str, Callable[[Finding, Beside, Log], Finding]] = {
     "cut off": _cut_off,
     "allocation": _memory,
     "shapes": _shapes,
-    "positions": _index,
-    "template": _template,
-    "padding": _pad,
+    "positions": tokens.positions,
+    "template": tokens.bare,
+    "padding": tokens.padding,
     "killed": _killed,
-    "adapter on a base": _untrained_end,
+    "adapter on a base": tokens.untrained_end,
     "updates": _random,
 }

@@ -7,7 +7,6 @@ from typing import SupportsInt
 
 from course_utils.causes import ranked
 from course_utils.causes.cause import CERTAIN, LATER, WARNED, keys
-from course_utils.causes.harms import SAMPLING
 from course_utils.explain.answer import Answer
 from course_utils.explain.benchmarks import turned_round
 from course_utils.explain.beside import Beside
@@ -129,7 +128,7 @@ def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
     by_numbers = any(not one.cause.healthy for one in found)
     if not log.entries and (skips := scaler_skips(log)):
         found.append(skips)
-    found += [one for one in heard.findings(log) if not _has_gone_on(one, log, beside)]
+    found += [one for one in heard.findings(log) if not _is_answered(one, log, beside)]
     found += [*served(beside), *summed(beside), *spoken(beside), *names_apart(beside)]
     found += [*shown_rows(beside), *turned_round(beside, log)]
     if not any(one.weight >= LATER for one in found):
@@ -143,13 +142,12 @@ def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
     return found
 
 
-def _has_gone_on(one: Finding, log: Log, beside: Beside) -> bool:
-    """A warning of the start that the run itself has answered: it trains what was drawn at random,
-    or its rows have a limit."""
-    if one.weight > WARNED or len(log.entries) < 2:
+def _is_answered(one: Finding, log: Log, beside: Beside) -> bool:
+    """Whether a warning of the start is answered by the run that goes on, or by its settings."""
+    by = one.cause.answered_by
+    if not by or one.weight > WARNED or len(log.entries) < 2:
         return False
-    has_limit = beside.number("max_length") is not None
-    return one.key == "head_is_new" or (one.key == "too_long" and has_limit)
+    return by == "the run" or beside.number(by) is not None
 
 
 def _ranked(found: list[Finding], hints: list[Finding]) -> tuple[Finding, ...]:
@@ -166,8 +164,6 @@ def _ranked(found: list[Finding], hints: list[Finding]) -> tuple[Finding, ...]:
         kept.setdefault(one.key, one)
     if any(not one.cause.healthy for one in kept.values()):
         kept.pop("improves", None)
-    if any(one.cause.where == SAMPLING for one in kept.values()):
-        kept.pop("clips_nothing", None)  # it takes the sampler for the policy
     return tuple(sorted(kept.values(), key=lambda one: -one.weight))
 
 

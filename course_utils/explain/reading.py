@@ -41,7 +41,7 @@ PLAIN = re.compile(
     re.IGNORECASE,
 )
 AHEAD = re.compile(r"^\s*(?P<name>step)\s+(?P<value>\d+)(?:\s*/\s*\d+)?\s*\|", re.IGNORECASE)
-COMMAND = re.compile(r"\s\\$|^\s*(?:--[\w-]+|\+*\w+(?:\.\w+)+=\S)")  # its settings, line by line
+COMMAND = re.compile(r"\s\\$|^\s*(?:--[\w-]+|\+*\w+(?:\.\w+){2,}=\S)")  # its settings
 TUNED = re.compile(r"^\s*(?P<epoch>\d+)\|(?P<step>\d+)\|")  # of torchtune
 FORMS = (  # and a sign without which a line is not of that form
     (BOXED, "|"),

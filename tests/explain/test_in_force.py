@@ -82,6 +82,9 @@ def test_a_run_that_was_to_go_on_and_starts_at_the_beginning():
     assert any("resume_from_checkpoint: False" in row for row in again.for_it)
     fresh = explain("\n".join([*TUNED, "$ tune run", *TUNED[:6], ""]))
     assert "begun_anew" not in [one.key for one in fresh.causes]
+    compared = [*TUNED, "resume_from_checkpoint: null", "$ tune run", *TUNED[:6]]
+    alike = explain("\n".join([*compared, ""]))  # a setting, and nobody who says so
+    assert "begun_anew" not in [one.key for one in alike.causes]
     goes_on = [f"1|{n}|Loss: {1.6 - n / 50:.4f}" for n in range(13, 25)]
     whole = explain("\n".join([asked, *TUNED, "$ tune run", *goes_on, ""]))
     assert "begun_anew" not in [one.key for one in whole.causes]
@@ -196,3 +199,17 @@ def test_settings_of_a_command_are_no_entry():
     )
     assert explain("\n".join([command, *UPDATES])).num_entries == len(UPDATES)
     assert "entropy_coeff" not in first(command, *UPDATES).fix
+
+
+def test_equal_scores_of_both_replies_that_a_library_warns_of():
+    warned = "UserWarning: There are 812 out of 1000 instances where the predictions for both "
+    warned += "options are equal. As a consequence the accuracy can be misleading."
+    flat = [f"{{'loss': 0.6931, 'grad_norm': 0.0007, 'epoch': {n / 10}}}" for n in range(1, 13)]
+    assert first(*flat[:6], warned, *flat[6:]).key == "rows_pooled_wrong"
+    assert "rows_pooled_wrong" not in [one.key for one in explain("\n".join(flat)).causes]
+
+
+def test_a_line_of_metrics_with_dots_in_its_names_is_an_entry():
+    assert (
+        explain("train.loss=2.31 train.lr=1e-4\ntrain.loss=2.11 train.lr=1e-4\n").num_entries == 2
+    )

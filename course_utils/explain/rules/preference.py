@@ -97,13 +97,7 @@ def pushed_down(log: Log) -> Finding | None:
         f"{'by thirds of the log' if len(log.entries) >= 6 else 'one by one'}: "
         f"chosen {listed(chosen)}; rejected {listed(rejected)}",
     )
-    return None if _holds(log) else Finding("margin_by_pushing_down", 4.0, entry, proof)
-
-
-def _holds(log: Log) -> bool:
-    """Whether held-out pairs are told apart better and better, each time they are judged."""
-    judged = finite(log.values("eval_loss"))
-    return len(judged) > 2 and all(now < before for before, now in pairwise(judged))
+    return Finding("margin_by_pushing_down", 4.0, entry, proof)
 
 
 def loses_little(log: Log) -> bool:

@@ -211,7 +211,10 @@ def engine_of_random_weights(log: Log, beside: Beside) -> Finding | None:
 
 def begins_anew(log: Log, beside: Beside) -> Finding | None:
     """A run that is said to go on starts with the step and the loss of the one before it."""
-    if not log.earlier or not (spoken := beside.matching(_GOES_ON)):
+    told = (line for _, line in beside.lines if is_prose(line.text))
+    found = ((line, _GOES_ON.search(line.text)) for line in told)
+    spoken = next(((line, words[0]) for line, words in found if words), None)
+    if not log.earlier or spoken is None:
         return None
     before, now = (run.series("loss")[:FEW] for run in (log.earlier[-1], log))
     learnt = finite(log.earlier[-1].values("loss"))
