@@ -38,11 +38,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     source = "a file, a folder of TensorBoard's, an exit code, or - for what you paste (Ctrl-D)"
     parser.add_argument("source", metavar="SOURCE", nargs="?", default="-", help=source)
-    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--all", action="store_true", help="print every cause, not the first alone")
+    form.add_argument("--json", action="store_true", help="print all of it as JSON")
     options = parser.parse_args(arguments)
     with plain_ending():
         answer = _answer(options.source)
-        print(json.dumps(answer.to_dict(), indent=1) if options.json else answer)
+        if options.json:
+            print(json.dumps(answer.to_dict(), indent=1))
+        else:
+            print(answer.in_full() if options.all else answer)
     if answer.read_nothing:
         sys.exit(1)
 

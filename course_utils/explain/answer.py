@@ -10,6 +10,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.told import Mention
 
 MAX_SHOWN, MAX_QUOTE, WIDTH = 3, 300, 88
+MORE = "Mend this first. --all shows {} cause{} more that the log may point to."
 IMPROVES = "improves"  # the cause of a number that moves the way it should
 UNSEEN = {  # by the kind of the run
     "supervised": "one batch token by token, with its labels (inspect_batch); the share of weights "
@@ -74,8 +75,28 @@ class Answer:
         """Something is known to be wrong, or a number is not finite or goes astray."""
         return bool(self.causes or self.not_finite or self.worries)
 
+    @property
+    def shown(self) -> tuple[Finding, ...]:
+        """What the short answer says: one cause, or what fits the words, or what is no fault.
+
+        One change at a time: what is left of the other findings shows once the first is mended.
+        """
+        if self.rests_on_words:
+            return self.causes[:MAX_SHOWN]
+        return self.causes[:1] or self._worth_saying
+
+    @property
+    def _worth_saying(self) -> tuple[Finding, ...]:
+        """Of what is no fault, a number that moves the way it should only in a healthy log."""
+        kept = (one for one in self.no_faults if self.is_healthy or one.key != IMPROVES)
+        return tuple(kept)[:MAX_SHOWN]
+
     def __str__(self) -> str:
-        return _page(self)
+        return _page(self, self.shown)
+
+    def in_full(self) -> str:
+        """With every finding, also those that fit less well."""
+        return _page(self, (*self.causes, *self._worth_saying))
 
     def to_dict(self) -> dict:
         return {
@@ -100,8 +121,8 @@ class Answer:
         }
 
 
-def _page(answer: Answer) -> str:
-    """The whole answer, a block for each finding."""
+def _page(answer: Answer, shown: tuple[Finding, ...]) -> str:
+    """The answer with a block for each finding that is shown."""
     if answer.read_nothing:
         return (
             f"No log entry and no known message (lines read: {answer.num_lines}). Paste lines with "
@@ -109,9 +130,11 @@ def _page(answer: Answer) -> str:
             "an error."
         )
     blocks = [_head(answer)]
-    blocks += [_block(n, one) for n, one in enumerate(answer.causes[:MAX_SHOWN], start=1)]
-    no_faults = [one for one in answer.no_faults if answer.is_healthy or one.key != IMPROVES]
-    blocks += [_no_fault(one) for one in no_faults[:MAX_SHOWN]]
+    causes = [one for one in shown if not one.cause.healthy]
+    blocks += [_block(n, one) for n, one in enumerate(causes, start=1)]
+    blocks += [_no_fault(one) for one in shown if one.cause.healthy]
+    if more := len(answer.causes) - len(causes):
+        blocks.append(MORE.format(more, "" if more == 1 else "s"))
     if answer.is_healthy and answer.num_entries:
         blocks.append(_healthy(answer))
     elif not answer.causes and (answer.num_lines > 1 or answer.num_entries or answer.mentions):

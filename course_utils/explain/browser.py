@@ -3,7 +3,6 @@
 import io
 import json
 
-from course_utils.explain.answer import MAX_SHOWN
 from course_utils.explain.picture import picture
 from course_utils.explain.reader import explain
 
@@ -18,6 +17,5 @@ def answer(data: bytes) -> str:
     ['sigfpe']
     """
     found = explain(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", errors="replace"))
-    shown = (*found.causes[:MAX_SHOWN], *found.no_faults[:MAX_SHOWN])
-    keys = [one.key for one in shown]
+    keys = [one.key for one in found.shown]
     return json.dumps({"text": str(found), "keys": keys, "picture": picture(found)})

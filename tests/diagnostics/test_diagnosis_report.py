@@ -87,6 +87,16 @@ def test_only_what_is_not_measured_sends_the_reader_to_look_next():
     assert "Check first:" not in str(Diagnosis.of("GRPOTrainer", sheet()))
 
 
+def test_a_cause_that_is_only_likely_is_not_said_beside_another():
+    made = sheet()
+    made.find("double_bos", LIKELY, "two BOS")
+    report = Diagnosis.of("GRPOTrainer", made)
+    assert "Also" not in str(report)
+    assert "two BOS" in str(report.details)
+    made.find("double_bos", COUNTED, "two BOS")
+    assert str(Diagnosis.of("GRPOTrainer", made)).count("Also: ") == 1
+
+
 def test_the_data_of_a_report_holds_all_that_its_text_does():
     report = Diagnosis.of("GRPOTrainer", sheet())
     data = report.to_dict()

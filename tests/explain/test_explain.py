@@ -41,6 +41,19 @@ def test_every_finding_quotes_a_line_and_a_number_of_the_log():
             assert any(c.isdigit() for text in finding.for_it for c in text), pasted.thread
 
 
+def test_an_answer_says_the_first_cause_and_on_request_the_others():
+    several = [answer for one in LOGS if len((answer := explain(one.text)).causes) > 1]
+    in_the_log = [answer for answer in several if not answer.rests_on_words]
+    assert in_the_log
+    for answer in in_the_log:
+        first, *others = (f"{one.says[0].upper()}{one.says[1:]}" for one in answer.causes)
+        said, whole = (" ".join(text.split()) for text in (str(answer), answer.in_full()))
+        assert f"1. {first}." in said
+        assert not any(one in said for one in others)
+        assert all(f"{n}. {one}." in whole for n, one in enumerate(others, start=2))
+        assert f"--all shows {len(others)} cause" in said and "--all" not in whole
+
+
 @pytest.mark.parametrize(("said", "key"), CRASHES.items())
 def test_a_message_or_an_exit_code_is_explained(said, key):
     answer = explain(said)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from course_utils.diagnostics.diagnosis.sheet.finding import Found
 from course_utils.shown.wrap import wrapped
 
 FIRST = 8  # lines in which cause, place, evidence and fix stand
+MAX_OTHERS = 2  # causes behind the first
 LONGEST = 240  # characters of a line that only supports another
 FINE = re.compile(r" \(fine: [^)]*\)")  # a threshold, which says nothing of a consequence
 OF_A_LOG = re.compile(r"(step|entry|line) \d+(, entry \d+)?$")
@@ -54,10 +56,9 @@ def beside_it(one: Found) -> list[str]:
     return _fitted(lines)
 
 
-def other_causes(causes: tuple[Found, ...]) -> list[str]:
-    """One line for each cause behind the first."""
-    said = (f"Also: {perhaps(one)}{one.says}. Fix: {one.fix}." for one in causes)
-    return _fitted(said)
+def other_causes(causes: Iterable[Found]) -> list[str]:
+    """One line for each cause behind the first, while there are few; the details have all."""
+    return _fitted(f"Also: {one.says}. Fix: {one.fix}." for one in islice(causes, MAX_OTHERS))
 
 
 def place_of(one: Found, values: Mapping[str, Any]) -> str:

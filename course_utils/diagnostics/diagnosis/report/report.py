@@ -176,9 +176,9 @@ class Diagnosis(Report):
         return "\n".join([*self.unreadable, *lines])
 
     def _found(self) -> list[str]:
-        first, *others = self.causes[:MAX_CAUSES]
+        first, *others = self.causes
         lines = first_cause(self.what, first, self.values)
-        lines += beside_it(first) + other_causes(tuple(others))
+        lines += beside_it(first) + other_causes(one for one in others if one.is_sure)
         lines += [wrapped(f"Not explained by this: {odd}.") for odd in self.unexplained[:1]]
         return [*lines, *one_line("Not looked at", self.unseen), MORE]
 
