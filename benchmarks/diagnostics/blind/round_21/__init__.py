@@ -1,1 +1,1 @@
-"""Round 19: twenty faults with twins and six odd healthy runs in one file, written blind."""
+"""Round 21: twenty faults with twins and six odd healthy runs in one file, written blind."""
