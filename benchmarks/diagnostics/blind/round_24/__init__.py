@@ -1,0 +1,1 @@
+"""Round 24: logs alone, eight each by three authors."""
