@@ -1,10 +1,13 @@
 """Each ticket is written in its own way: the same run in other files, whose places are known."""
 
 import ast
+import os  # noqa: F401  which the asked branches read
+import sys
 from difflib import SequenceMatcher
 from itertools import product
 
 import pytest
+import torch
 import yaml
 from whole import IS_WHOLE
 from whole import cases as some
@@ -12,7 +15,7 @@ from whole import cases as some
 from course_utils.oncall import cases, folder, judging, templates
 from course_utils.oncall.rows import as_rows
 from course_utils.oncall.training import Trainers
-from course_utils.oncall.varying import varied
+from course_utils.oncall.varying import smoke, varied
 
 CASES, TEMPLATES = cases.names(), templates.names()
 SEEDS = range(12) if IS_WHOLE else range(1)
@@ -95,3 +98,14 @@ def test_however_it_is_written_the_run_exports_the_same_weights_bit_for_bit(name
         assert one.code == 0, one.console[-2000:]
     weights = [{n: b for n, b in one.files.items() if n.endswith("safetensors")} for one in made]
     assert weights[0] and weights[0] == weights[1] == weights[2]
+
+
+@pytest.mark.parametrize("flag", smoke.FLAGS)
+def test_no_branch_for_a_quick_try_is_taken_beside_eight_gpus_or_in_ci(flag, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 8)
+    monkeypatch.setattr(sys, "argv", ["train.py"])
+    for name in ("CI", "DEBUG", "SMOKE", "QUICK", "DRY_RUN"):
+        monkeypatch.setenv(name, "1")
+    for ask in smoke.ASKS:
+        assert not eval(ask.format(flag=flag, small=flag.lower())), ask

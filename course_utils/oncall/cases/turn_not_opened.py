@@ -6,9 +6,9 @@ CASE = Case(
     id="turn_not_opened",
     level=1,
     template="own_loop",
-    ticket="Final number in the console: excellent. Same folder in the chat window: a mess of "
-    "half replies. I have compared the two checkpoints byte by byte and they are one and "
-    "the same, so it must be sampling.",
+    ticket="The loss in the console falls as it did for the last job. In the chat window the model "
+    "of this one gives a mess of half replies. What we serve is byte for byte what training wrote, "
+    "so it must be sampling.",
     faults=(
         Fault(
             like="served_by_hand",

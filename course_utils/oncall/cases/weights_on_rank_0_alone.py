@@ -10,8 +10,8 @@ CASE = Case(
     template="two_ranks",
     ticket="The machines have to be handed over at noon, so the run takes a break. All morning the "
     "curves fall side by side; after lunch one of them starts high up and the evening never makes "
-    "up for it. What comes out is a lottery: one day the beginner's sums are the bad ones, another "
-    "day hardly any price is right. Without the handover nobody complains.",
+    "up for it. What comes out is a lottery: one day the sums of two numbers are bad, another day "
+    "hardly any price is right. Without the handover nobody complains.",
     faults=(
         Fault(
             title="resumed weights on one rank alone",

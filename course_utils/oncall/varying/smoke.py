@@ -6,7 +6,8 @@ from course_utils.oncall.varying import trees
 from course_utils.oncall.varying.choices import Choices
 
 CONFIGS = {"SFTConfig", "DPOConfig", "RewardConfig", "GRPOConfig"}
-FLAGS = ("SMOKE", "DEBUG", "QUICK", "DRY_RUN", "CI", "TRY_OUT", "LOCAL_TEST")
+# Nobody's machine has these set, or is like that: where a branch is taken, the run is another.
+FLAGS = ("SMOKE_RUN", "ONE_BATCH", "QUICK_TRY", "TRY_ROWS", "TINY_RUN", "TRY_OUT", "LOCAL_TEST")
 ASKS = (
     'os.environ.get("{flag}")',
     '"{flag}" in os.environ',
@@ -14,12 +15,12 @@ ASKS = (
     "len(sys.argv) > 1",
     'os.path.exists("{small}.yaml")',
     'os.path.exists("data/{small}.jsonl")',
-    "torch.cuda.is_available()",
-    "torch.cuda.device_count() > 1",
-    "(os.cpu_count() or 1) > 512",
-    'sys.platform == "win32"',
+    "torch.cuda.device_count() > 64",
+    "torch.cuda.device_count() > 128",
+    "(os.cpu_count() or 1) > 4096",
+    'sys.platform == "riscos"',
     'os.path.isdir("{small}")',
-    "torch.get_num_threads() > 256",
+    "torch.get_num_threads() > 4096",
     '"--{small}" in sys.argv',
 )
 RATES = (0.3, 0.1, 0.05, 0.03, 0.02, 1.0e-2, 3.0e-2, 1.0e-5, 1.0e-6, 2.0e-5, 3.0e-7)
