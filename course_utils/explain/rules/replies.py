@@ -29,6 +29,7 @@ CERTAIN_OF_TOKENS = (
     "the entropy falls to almost 0: the policy becomes certain of nearly every token, and explores "
     "less and less"
 )
+RISE = 1.2  # times the third before
 LEAN = 0.02  # of a mean ratio from 1, on one side throughout
 
 
@@ -43,9 +44,16 @@ def entropy_gone(log: Log) -> Finding | None:
     if spreads and spreads[2] < 0.5 * spreads[0]:
         proof.append(f"reward_std {spreads[0]:.3g}, then {spreads[2]:.3g}")
     if spreads and spreads[2] >= 0.5 * spreads[0] > 0:
+        if _rises(thirds(log.values("reward"))):
+            return None  # certain of what earns more
         against = (f"reward_std {spreads[0]:.3g}, then {spreads[2]:.3g}: rewards still differ",)
         return Finding("entropy_gone", 5.0, entry, tuple(proof), against, why=CERTAIN_OF_TOKENS)
     return Finding("entropy_gone", 5.0, entry, tuple(proof))
+
+
+def _rises(levels: tuple[float, ...] | None) -> bool:
+    """Whether the rewards climb from third to third of the log."""
+    return levels is not None and 0 <= levels[0] < levels[1] and levels[1] * RISE < levels[2]
 
 
 def replies_cut(log: Log) -> Finding | None:

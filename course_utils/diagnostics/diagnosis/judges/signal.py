@@ -121,8 +121,15 @@ def _mechanism(numbers: list[PolicyNumbers], replies: LastReplies | None) -> tup
             "let the reward function score the completion; a cache of scores needs the completion "
             "in its key",
         )
+    differ = f"the replies differ, and every one of them earns {replies.earned}"
+    if replies.are_messages and any(replies.rewards or ()):
+        return (
+            f"{differ}: with prompts that are messages a reward function gets each reply as a list "
+            "of messages, and what it takes from that list (its length, say) is no text",
+            "reply[0]['content'] for each reply in the reward function; print its first element",
+        )
     return (
-        f"the replies differ, and every one of them earns {replies.earned}",
+        differ,
         "prompts that the model solves sometimes: harder ones where it earns all, easier ones "
         "where it earns nothing",
     )

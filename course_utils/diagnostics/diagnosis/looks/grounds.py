@@ -23,6 +23,7 @@ from course_utils.diagnostics.loss_kind import Loss
 
 FAR = 10  # times the training loss
 SLACK = 0.1  # nats
+NEARLY = 0.9  # of the rate that was asked for
 SMALL = 20_000  # weights: a model from scratch, which bears large rates
 GROUNDS: dict[str, Callable[[Subject], bool]] = {}
 
@@ -133,9 +134,20 @@ def _has_no_restarts(subject: Subject) -> bool:
 
 @needed_by("schedule_ends_early")
 def _has_come_to_its_end(subject: Subject) -> bool:
-    """A run that was stopped has not seen the end of its schedule; rates of 0 are counted."""
+    """A run that was stopped has not seen the end of its schedule; rates of 0 are counted.
+
+    A rate that rises to the end, and there is what was asked for, is meant so.
+    """
     state = getattr(subject.trainer, "state", None)
-    return state is None or state.global_step >= state.max_steps
+    has_ended = state is None or state.global_step >= state.max_steps
+    return has_ended and not _reaches_its_rate(getattr(subject.trainer, "lr_scheduler", None))
+
+
+def _reaches_its_rate(schedule: object) -> bool:
+    """Whether the last rates of a schedule are those that its optimizer was given."""
+    asked, last = getattr(schedule, "base_lrs", ()), getattr(schedule, "_last_lr", ())
+    pairs = list(zip(last, asked, strict=False))
+    return bool(pairs) and all(rate >= NEARLY * full > 0 for rate, full in pairs)
 
 
 @needed_by("evaluation_cuts_replies")

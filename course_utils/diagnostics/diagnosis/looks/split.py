@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from course_utils.diagnostics.diagnosis.measures.putting_back import put_back
-from course_utils.diagnostics.diagnosis.sheet.finding import MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import TRAINING, Subject
 from course_utils.diagnostics.libraries.trainer import num_items_of
 from course_utils.diagnostics.nonfinite.batches import keep, num_rows, take_rows
@@ -198,7 +198,7 @@ def _not_the_same(count: int, said: str, smoothing: float, sheet: Sheet, *, is_s
     smoothed = f" (label_smoothing_factor={smoothing:g} makes it this loss)" if smoothing else ""
     sheet.find(
         "split_changes_loss",
-        MEASURED + 1,
+        COUNTED + 1.5 if is_sum else MEASURED + 1,  # steps that long make a run diverge
         f"{said}{smoothed}",
         place="gradient_accumulation_steps",
         why=f"the losses of the {count} micro-batches are added up and not divided by {count}"

@@ -10,13 +10,17 @@ from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, Subject
 from course_utils.diagnostics.loss_kind import Loss, speaks_for
 
 CHANGED = 0.01  # of a weight's size
+ORTHOGONAL = 1e-3  # the cosine of two rows
 ZERO_FACTORS = ("lora_B", "hada_w2_b", "lokr_w1")  # that begin at 0, of LoRA, LoHa and LoKr
 STRONG = 64.0  # times B @ A: beyond it a step of a usual rate throws the weights about
 
 
 @speaks_for(Loss.ROWS, Loss.TAGS, Loss.SPANS, Loss.SCORES)
 def look_at_frozen_head(subject: Subject, sheet: Sheet) -> None:
-    """A head whose bias is exactly 0 has never been trained."""
+    """A head whose bias is exactly 0 has never been trained.
+
+    Frozen rows that are orthogonal were chosen: drawn ones are not.
+    """
     if any(one.key == "head_is_new" for one in sheet.found) or subject.has_ended:
         return
     named = [
@@ -27,7 +31,7 @@ def look_at_frozen_head(subject: Subject, sheet: Sheet) -> None:
     drawn = [(n, m) for n, m in named if m.bias is not None and not bool(m.bias.any())]
     if not drawn or any(p.requires_grad for _, m in named for p in m.parameters()):
         return
-    if not subject.trainable():
+    if not subject.trainable() or all(_has_orthogonal_rows(m.weight) for _, m in drawn):
         return
     sheet.find(
         "head_frozen",
@@ -36,6 +40,14 @@ def look_at_frozen_head(subject: Subject, sheet: Sheet) -> None:
         f"{len(subject.trainable())} other tensors are trained",
         place=drawn[0][0],
     )
+
+
+@torch.no_grad()
+def _has_orthogonal_rows(weight: torch.Tensor) -> bool:
+    """Of a (classes, width) head: whether no two rows have anything in common."""
+    rows = torch.nn.functional.normalize(weight.float(), dim=1)
+    apart = rows @ rows.T - torch.eye(len(rows), device=rows.device)
+    return len(rows) > 1 and apart.abs().max().item() < ORTHOGONAL
 
 
 def look_at_start_of_adapter(subject: Subject, sheet: Sheet) -> None:

@@ -103,9 +103,28 @@ def _are_held(subject: Subject, sheet: Sheet) -> None:
         sheet.clear("optimizer", f"it holds all {len(trainable)} trainable tensors")
         return
     said = f"it holds {len(trainable) - len(missing)} of {len(trainable)} trainable tensors"
-    weight = COUNTED if len(missing) > len(trainable) / 2 else MEASURED
+    weight = COUNTED if len(missing) >= len(trainable) / 2 else MEASURED
     more = f"the first that it lacks is {missing[0]}"
-    sheet.find("optimizer_holds_others", weight, said, more, place=missing[0])
+    part = _left_out(missing, [name for name in trainable if name not in missing])
+    told = {
+        "why": f"the optimizer holds no {part}: its groups were made without them",
+        "advice": f"give the optimizer every trainable weight, {part} too: a filter by name or by "
+        "shape leaves them out",
+    }
+    sheet.find(
+        "optimizer_holds_others", weight, said, more, place=missing[0], **(told if part else {})
+    )
+
+
+def _left_out(missing: list[str], held: list[str]) -> str:
+    """What the names of all missing weights have, and no other's, as a filter by name leaves out.
+
+    >>> _left_out(["h.0.lora_B.w", "h.1.lora_B.w"], ["h.0.lora_A.w", "h.1.lora_A.w"])
+    'lora_B'
+    """
+    parts = set.intersection(*(set(name.split(".")) for name in missing))
+    parts -= {part for name in held for part in name.split(".")}
+    return min(parts, key=len) if held and parts else ""
 
 
 def _are_wide_enough(subject: Subject, sheet: Sheet) -> None:

@@ -31,6 +31,7 @@ class LastReplies:
     is_unscored: bool = False  # no reward function gave a number for any of them
     clip_range: tuple[float, float] | None = None  # of RLOO's reward_clip_range
     takes_the_likeliest: str = ""  # the setting that makes sampling greedy, if one does
+    are_messages: bool = False  # whether the reward functions get lists of messages
 
     @property
     def share_distinct(self) -> float:
@@ -100,7 +101,15 @@ def last_replies(trainer: Any, batch: Mapping[str, Tensor]) -> LastReplies:
         is_unscored=_has_no_score(trainer, len(texts)),
         clip_range=getattr(trainer, "reward_clip_range", None),
         takes_the_likeliest=_greedy_by(trainer),
+        are_messages=_has_messages(trainer),
     )
+
+
+def _has_messages(trainer: Any) -> bool:
+    """Whether the prompts are messages: TRL then hands replies of that form to the rewards."""
+    data = getattr(trainer, "train_dataset", None)
+    column = (getattr(data, "features", None) or {}).get("prompt")
+    return column is not None and "string" not in str(getattr(column, "dtype", ""))
 
 
 def _greedy_by(trainer: Any) -> str:
