@@ -232,6 +232,7 @@ NAMED = {
     "kemi": "tags_misplaced",
     "loire": "decoder_reads_labels",
     "meuse": "softmax_axis",
+    "neva": "new_tokens_untrained",
     "oder": "split_changes_loss",
     "piave": "schedule_ends_early",
     "rhone": "start_loaded_back",
@@ -246,7 +247,7 @@ LEFT = {
     *("realgar", "topaz", "ulexite"),
     "quince_17",
     *("bunting", "jackdaw", "plover", "serin"),
-    *("neva", "ural"),
+    "ural",
 }
 LISTED = (
     *(round_7, round_8, round_9, round_10, round_12, round_14, round_15, round_17, round_19),

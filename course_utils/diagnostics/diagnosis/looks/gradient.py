@@ -5,6 +5,7 @@ from inspect import signature
 
 import torch
 
+from course_utils.diagnostics.diagnosis.looks.added_rows import look_at_added_rows
 from course_utils.diagnostics.diagnosis.looks.own_loss import compare_own_loss
 from course_utils.diagnostics.diagnosis.looks.own_pairs import look_at_own_pairs
 from course_utils.diagnostics.diagnosis.looks.split import has_labels
@@ -58,6 +59,8 @@ def look_at_gradients(subject: Subject, sheet: Sheet) -> None:
             if not name_error(error, subject, sheet):
                 raise
             return
+        with sheet.trying("the rows of added tokens"):
+            look_at_added_rows(loss, subject, sheet)
         if subject.has_own_loss:
             inputs.judge(sheet)
             judge_losses(heard, subject, sheet)

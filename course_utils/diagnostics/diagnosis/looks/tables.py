@@ -24,21 +24,21 @@ def look_at_tables(subject: Subject, sheet: Sheet) -> None:
             look(subject, sheet)
 
 
-def _tables(subject: Subject) -> tuple[Tensor | None, Tensor | None]:
+def tables_of(subject: Subject) -> tuple[Tensor | None, Tensor | None]:
     """The weights of input and output embedding, if the model has them, and has them here."""
     weights = (getattr(layer, "weight", None) for layer in embeddings(subject.model))
     table, head = (one if one is not None and one.numel() else None for one in weights)
     return table, head
 
 
-def _ids_in(batch) -> Tensor | None:
+def ids_of(batch) -> Tensor | None:
     ids = batch.get("input_ids") if isinstance(batch, Mapping) else None
     return ids if isinstance(ids, Tensor) and ids.numel() else None
 
 
 def _ids_fit(subject: Subject, sheet: Sheet) -> None:
-    table, _ = _tables(subject)
-    ids = _ids_in(subject.rows)
+    table, _ = tables_of(subject)
+    ids = ids_of(subject.rows)
     if table is None or (ids is None and subject.tokenizer is None):
         return
     rows = len(table)
@@ -66,7 +66,7 @@ def _name_of(tokenizer: Any, one: int) -> str:
 
 
 def _ties_hold(subject: Subject, sheet: Sheet) -> None:
-    table, head = _tables(subject)
+    table, head = tables_of(subject)
     config = getattr(subject.model, "config", None)
     if table is None or head is None or not getattr(config, "tie_word_embeddings", False):
         return
@@ -93,20 +93,26 @@ def _is_kept_beside(subject: Subject, weight: Tensor) -> bool:
     return any(p is weight for n, p in subject.model.named_parameters() if ".modules_to_save." in n)
 
 
-def _new_tokens_train(subject: Subject, sheet: Sheet) -> None:
-    """Tokens of the batch whose rows are as a resize leaves them, and stay so."""
-    table, head = _tables(subject)
-    ids = _ids_in(subject.rows)
+def added_in_use(subject: Subject) -> list[int]:
+    """The ids of added tokens in the first rows, padding left out."""
+    table, _ = tables_of(subject)
+    ids = ids_of(subject.rows)
     added = set(getattr(subject.tokenizer, "added_tokens_decoder", None) or ())
     if table is None or ids is None or not added:
-        return
-    if any(t is not None and t.requires_grad for t in (table, head)):
-        return
+        return []
     mask = subject.rows.get("attention_mask")
     has_mask = isinstance(mask, Tensor) and mask.shape == ids.shape
     used = set((ids[mask.bool()] if has_mask else ids).unique().tolist())
     used -= {subject.tokenizer.pad_token_id}
-    seen = sorted(i for i in added & used if i < len(table))
+    return sorted(i for i in added & used if i < len(table))
+
+
+def _new_tokens_train(subject: Subject, sheet: Sheet) -> None:
+    """Tokens of the batch whose rows are as a resize leaves them, and stay so."""
+    table, head = tables_of(subject)
+    seen = added_in_use(subject)
+    if table is None or not seen or any(t is not None and t.requires_grad for t in (table, head)):
+        return
     rows = table.detach().float()
     near = torch.cosine_similarity(rows, rows.mean(0, keepdim=True), dim=1)
     fresh = [i for i in seen if near[i] > AT_THE_MEAN or not bool(rows[i].any())]
