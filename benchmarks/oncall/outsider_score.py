@@ -4,8 +4,8 @@
 
 Offline, without training: *fixed* is a ticket whose files say again what the healthy ones say,
 *solved* one with every place and class as well. Levels 1 to 3 in turn; about ten seconds a ticket
-with 24, thirty with 120. Each first seed begins a set of its own, and their counts are added; the
-score that is kept for 23 others is of `--first 5000`.
+with 24, thirty with 120, of which `--solve` takes the first ones. Each first seed begins a set of
+its own, and their counts are added; the score that is kept is of `--first 5000`.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from datetime import date
 from pathlib import Path
 
 from benchmarks.oncall.restore_commonest import is_mended
@@ -24,15 +25,15 @@ PATH = Path(__file__).with_name("outsider.json")
 LIMIT_S = 300
 
 
-def score(num: int, first: int) -> dict[str, Counter]:
-    """Tickets, fixed and solved ones, by level and of all."""
+def score(num: int, first: int, solve: int) -> dict[str, Counter]:
+    """Tickets, fixed and solved ones, by level and of all: the first of a set beside the others."""
     seeds = range(first, first + num)
     totals: dict[str, Counter] = {level: Counter() for level in ("1", "2", "3", "all")}
     with tempfile.TemporaryDirectory() as scratch:
         others, here = Path(scratch, "others"), Path(scratch, "here")
         for seed in seeds:
             _write(others / str(seed), seed)
-        for seed in seeds:
+        for seed in seeds[:solve]:
             (others / str(seed)).rename(here)
             _solve(here, others)
             fixed, solved = _judge(here, seed)
@@ -77,8 +78,8 @@ def _judge(here: Path, seed: int) -> tuple[bool, bool]:
     return fixed, fixed and told.is_right
 
 
-def kept() -> dict[str, dict[str, dict[str, int]]]:
-    """What was scored, by how many other tickets were seen, and by level."""
+def kept() -> dict[str, dict]:
+    """Of each number of other tickets: `on` which day, `kinds` of run, and the counts by level."""
     return json.loads(PATH.read_text(encoding="utf-8")) if PATH.exists() else {}
 
 
@@ -88,15 +89,18 @@ def main() -> None:
     parser.add_argument(
         "--first", type=int, nargs="+", default=[5000], help="the seed of each set's first ticket"
     )
+    parser.add_argument("--solve", type=int, help="how many of a set are solved (default: all)")
     parser.add_argument("--write", action="store_true", help="keep the score for docs/oncall.md")
     asked = parser.parse_args()
     totals: dict[str, Counter] = {}
     for first in asked.first:
-        for level, one in score(asked.num, first).items():
+        for level, one in score(asked.num, first, asked.solve or asked.num).items():
             totals.setdefault(level, Counter()).update(one)
     print({level: dict(one) for level, one in totals.items()})
     if asked.write:
-        known = kept() | {str(asked.num - 1): {level: dict(one) for level, one in totals.items()}}
+        levels = {level: dict(one) for level, one in totals.items()}
+        now = {"on": str(date.today()), "kinds": len(templates.names()), "levels": levels}
+        known = kept() | {str(asked.num - 1): now}
         PATH.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
 
 

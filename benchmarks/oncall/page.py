@@ -154,21 +154,24 @@ def _outsider() -> list[str]:
     return [
         "`benchmarks/oncall/outsider` is such a program by somebody who had 120 tickets and none "
         "of the course's code, and wanted to win. Each ticket is solved beside all others of its "
-        "set (`python -m benchmarks.oncall.outsider_score`). The goal is a share of 10 % at most. "
-        "Beside 23 others it was scored on 2026-11-28, with fourteen kinds of run; beside 119 on "
-        "2026-11-27, with nine.",
+        "set (`python -m benchmarks.oncall.outsider_score`). The goal is a share of 10 % at most.",
         "",
         *table(
-            ("others seen", "level", "tickets", "fixed", "solved", "share"),
+            (
+                *("others seen", "scored on", "kinds of run", "level"),
+                *("tickets", "fixed", "solved", "share"),
+            ),
             [
                 (
                     num,
+                    scored["on"],
+                    str(scored["kinds"]),
                     level,
                     *(str(one[name]) for name in ("tickets", "fixed", "solved")),
                     _share(one),
                 )
-                for num, by_level in outsider_score.kept().items()
-                for level, one in by_level.items()
+                for num, scored in outsider_score.kept().items()
+                for level, one in scored["levels"].items()
             ],
         ),
         "",
