@@ -95,3 +95,58 @@ def test_a_checkpointed_block_without_a_gradient_is_named():
 def test_an_engine_is_looked_at_first_only_where_one_is_named():
     assert first(rows(8, **POLICY)).fix.startswith("requires_grad")
     assert first(rows(8, **POLICY), "--deepspeed zero2").fix.startswith("one step without")
+
+
+DIVERGES = {
+    "loss": lambda n: 0.6 - n / 90 if n < 10 else min(6.0, 0.5 * 2 ** (n - 10)),
+    "grad_norm": lambda n: 0.3 + n % 3 / 20 if n < 8 else (20.0 / 8 ** (n - 12) if n < 16 else 0.0),
+    "learning_rate": 5e-4,
+}
+
+
+def test_a_gradient_that_fades_behind_a_divergence_is_not_cut_off():
+    one = first(rows(24, **DIVERGES))
+    assert one.key == "rate_too_high" and "fades" in " ".join(one.for_it)
+    assert one.at.where != "line 17"  # but where it left its course
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"loss": lambda n: 0.6 - n / 90 if n < 10 else 0.5 + n % 3 / 50},  # nothing has climbed
+        {"grad_norm": lambda n: 0.3 + n % 3 / 20 if n < 16 else 0.0},  # no norm has jumped
+    ],
+)
+def test_a_gradient_that_ends_without_a_divergence_is_cut_off(change):
+    kept = {"loss": lambda n: 0.6 - n / 90 if n < 10 else 0.5 + n % 3 / 50}
+    one = first(rows(24, **DIVERGES | kept | change))
+    assert one.key == "no_gradient"
+
+
+PAIRS = {
+    "loss": 0.6931,
+    "rewards/chosen": 0.0,
+    "rewards/rejected": 0.0,
+    "logits/chosen": lambda n: -1.2 - n % 3 / 90,
+    "logits/rejected": lambda n: -1.3 - n % 4 / 90,
+}
+UNCOUNTED = {"logps/chosen": 0.0, "logps/rejected": 0.0}
+
+
+@pytest.mark.parametrize("beside", [{}, {"grad_norm": 0.0}])
+def test_log_probs_of_exactly_0_are_of_no_token(beside):
+    one = first(rows(8, **PAIRS, **UNCOUNTED, **beside))
+    assert one.key == "labels_masked" and "no token" in one.says
+    assert "logps/chosen 0" in " ".join(one.for_it)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"logps/chosen": lambda n: -70.0 - n, "logps/rejected": lambda n: -80.0 + n},
+        {"logps/chosen": 0.0, "logps/rejected": -80.0},
+        {"logits/chosen": 0.0, "logits/rejected": 0.0},  # nothing is computed at all
+    ],
+)
+def test_other_log_probs_are_of_a_policy_that_stands(change):
+    assert first(rows(8, **PAIRS | UNCOUNTED | change)).key == "policy_is_reference"
