@@ -9,6 +9,7 @@ from course_utils.explain.rules import (
     evaluations,
     gradients,
     groups,
+    hidden,
     looks_wrong,
     measured,
     nonfinite,
@@ -24,8 +25,19 @@ from course_utils.explain.rules import (
 )
 
 MODULES = (
-    *(nonfinite, evaluations, gradients, groups, collapse, policy, replies, drift, same_scores),
+    *(
+        nonfinite,
+        hidden,
+        evaluations,
+        gradients,
+        groups,
+        collapse,
+        policy,
+        replies,
+        drift,
+        same_scores,
+    ),
     *(preference, rates, start, still, training, measured, looks_wrong),
 )
 RULES = tuple(rule for module in MODULES for rule in module.RULES)
-RULES_OF_SETTINGS = printed.RULES
+RULES_OF_SETTINGS = (*printed.RULES, *hidden.RULES_OF_SETTINGS)
