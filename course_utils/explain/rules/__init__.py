@@ -21,23 +21,17 @@ from course_utils.explain.rules import (
     same_scores,
     start,
     still,
+    token_error,
     training,
 )
 
 MODULES = (
-    *(
-        nonfinite,
-        hidden,
-        evaluations,
-        gradients,
-        groups,
-        collapse,
-        policy,
-        replies,
-        drift,
-        same_scores,
-    ),
+    *(nonfinite, hidden, evaluations, gradients, groups, collapse, policy, replies),
+    *(token_error, drift, same_scores),
     *(preference, rates, start, still, training, measured, looks_wrong),
 )
 RULES = tuple(rule for module in MODULES for rule in module.RULES)
-RULES_OF_SETTINGS = (*printed.RULES, *hidden.RULES_OF_SETTINGS)
+RULES_OF_SETTINGS = (
+    *printed.RULES,
+    *(rule for module in (hidden, token_error) for rule in module.RULES_OF_SETTINGS),
+)
