@@ -21,13 +21,14 @@ from course_utils.explain.rules import (
     same_scores,
     start,
     still,
+    sync,
     token_error,
     training,
 )
 
 MODULES = (
     *(nonfinite, hidden, evaluations, gradients, groups, collapse, policy, replies),
-    *(token_error, drift, same_scores),
+    *(token_error, sync, drift, same_scores),
     *(preference, rates, start, still, training, measured, looks_wrong),
 )
 RULES = tuple(rule for module in MODULES for rule in module.RULES)
