@@ -89,7 +89,8 @@ def by_temperature(one: Finding, before: Setting, now: Setting) -> Finding:
 
 def behind(one: Finding, beside: Beside, log: Log) -> Finding:
     """A sampler that falls behind where an adapter is trained."""
-    if (found := beside.matching(_ADAPTER)) is None:
+    found = beside.matching(_ADAPTER)
+    if found is None or one.why:
         return one
     sent = [words for _, words in beside.all_matching(_SENT)]
     rows = (f"{found[0].where} says: {found[1]}",)

@@ -67,7 +67,10 @@ _PATTERNS = tuple(
             "kl",
             r"(train/)?(actor/|critic/|objective/)?(ref_|rollout_)?kl|(train/)?mean_kl|policy/policy_kl",
         ),
-        ("entropy", r"(train/)?(actor/)?(policy/(policy_)?)?entropy(_loss|_avg|_mean)?"),
+        (
+            "entropy",
+            r"(train/)?(actor/)?(policy/(policy_)?)?entropy(_loss|_avg|_mean)?|ppo_actor/update/entropy/avg",
+        ),
         (
             "clip_ratio",
             r"(actor/)?pg_clipfrac|(policy/loss_metrics/)?clip_ratio(/region_mean)?|(policy/)?clipfrac(_avg)?",
@@ -78,13 +81,14 @@ _PATTERNS = tuple(
         (
             "reward",
             r"(train/)?(reward|rewards?/mean|(mean|avg|average)[_ ]reward( score)?|reward_mean|rm|"
-            r"rm_score|critic/(score|rewards)/mean|objective/scores|ppo/mean_scores|env/reward_mean|rollout/raw_reward|reward/avg_raw_reward)",
+            r"rm_score|critic/(score|rewards)/mean|objective/scores|ppo/mean_scores|env/reward_mean|rollout/raw_reward|reward/avg_raw_reward|"
+            r"rollout/reward|ppo_actor/task_reward/avg)",
         ),
         ("advantage_max", r"critic/advantages/max|advantages?/max"),
         (
             "importance_ratio",
             r"(train/)?sampling/importance_sampling_ratio/mean|.*rollout_is_mean|"
-            r"importance ratio",
+            r"importance ratio|ppo_actor/update/behave_imp_weight/avg",
         ),
         (
             "logp_difference",
@@ -96,6 +100,7 @@ _PATTERNS = tuple(
         ("router_loss", r"(train/)?(router_)?(aux|load_balancing)_loss"),
         ("probability_difference", r"(training/)?rollout_probs_diff_mean"),
         ("probability_correlation", r"(training/)?rollout_actor_probs_pearson_corr"),
+        ("staleness", r"(\w+/)*(sample_)?staleness(_theta)?([_/](avg|mean))?"),
         ("num_eos", r"val/num_eos_tokens"),
         ("truncated_share", r"(train/)?(completions/)?clipped_ratio|response_length/clip_ratio"),
         (
@@ -106,9 +111,14 @@ _PATTERNS = tuple(
         ),
         (
             "grad_norm",
-            r"(train/)?(actor/|policy/)?(policy_|actor_)?grad(ient)?\.?[_ ]?norm|gnorm|gradnorm",
+            r"(train/)?(actor/|policy/|ppo_actor/update/)?(policy_|actor_)?grad(ient)?\.?[_ ]?norm|"
+            r"gnorm|gradnorm",
         ),
-        ("learning_rate", r"(train/)?(actor/)?(learning[_ ]rate|lr)|act(or)?_lr|policy/policy_lr"),
+        (
+            "learning_rate",
+            r"(train/)?(actor/)?(learning[_ ]rate|lr)|act(or)?_lr|policy/policy_lr|"
+            r"ppo_actor/update/lr",
+        ),
         ("loss_scale", r"((loss|grad)[_ ])?scale|loss_scaler?"),
         (
             "loss",

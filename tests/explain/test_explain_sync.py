@@ -98,3 +98,64 @@ def test_replies_that_stay_while_trainer_and_sampler_part_step_by_step_are_of_ol
 )
 def test_other_replies_are_not(change):
     assert "stale_sampler" not in keys(rows(18, **GOES_ON | change))
+
+
+def box(row: dict) -> str:
+    """A box as AReaL prints it, two names with their numbers to a line."""
+    pairs = [f"{name:40} \u2502 {value:.4e}" for name, value in row.items()]
+    lines = [f"\u2502 {a} \u2502 {b} \u2502" for a, b in zip(pairs[::2], pairs[1::2], strict=True)]
+    rule = "\u251c" + "\u2500" * 42 + "\u253c" + "\u2500" * 12 + "\u2524"
+    top, end = "\u2552" + "\u2550" * 50 + "\u2555", "\u2558" + "\u2550" * 50 + "\u255b"
+    return "\n".join([top, f"\n{rule}\n".join(lines), end])
+
+
+def table(n: int, **other) -> str:
+    old = {"a/update/version_stats/sample_staleness_theta_avg": 1.7 + n % 3 / 9}
+    row = {
+        "rollout/reward": 0.5 - n % 2 / 50,
+        "timeperf/rollout": 31.0,
+        "ppo_actor/update/grad_norm": 0.2,
+        **(old | other),
+        "ppo_actor/update/lr": 1e-6,
+        "timeperf/train_step": 40.0,
+    }
+    said = (
+        f"(A) Manager: running: 70, accepted: {40 + 20 * n if other == {} else 9 + n}, rejected: 0"
+    )
+    return f"{said}\n(A) StatsLogger INFO:\n{box(row)}"
+
+
+AGED = "a/update/version_stats/sample_staleness_theta_avg"
+LIMIT = "  max_head_offpolicyness: 2"
+
+
+def test_a_box_with_several_pairs_to_a_line_is_one_entry():
+    told = explain("\n".join(table(n) for n in range(5)))
+    assert told.num_entries == 5
+    assert {"reward", "grad_norm", "learning_rate", "staleness"} <= told.known
+    assert told.entries[0].numbers["grad_norm"] == 0.2
+
+
+def test_samples_older_than_the_limit_behind_a_recovery_are_named():
+    before = [table(n) for n in range(4)]
+    after = [table(n, **{AGED: 2.0 + 2.0 * n}) for n in range(8)]
+    recovered = "(A) RecoverHandler: Recovered from recover_checkpoint, step 4"
+    one = explain("\n".join([LIMIT, *before, recovered, *after])).causes[0]
+    assert one.key == "stale_sampler" and "limit" in one.says and "began anew" in one.says
+    told = " ".join(one.for_it)
+    assert "max_head_offpolicyness: 2" in told and "accepted: 100" in told and "accepted: 9" in told
+
+
+def test_samples_older_than_the_limit_from_the_start_are_no_recovery():
+    aged = [table(n, **{AGED: 7.0}) for n in range(8)]
+    one = explain("\n".join([LIMIT, *aged])).causes[0]
+    assert one.key == "stale_sampler" and "began anew" not in one.says
+
+
+def test_samples_at_the_limit_are_fine():
+    recovered = "(A) RecoverHandler: Recovered from recover_checkpoint, step 4"
+    sound = [table(n) for n in range(8)]
+    told = explain("\n".join([LIMIT, *sound[:4], recovered, *sound[4:]]))
+    assert "stale_sampler" not in [one.key for one in told.causes]
+    aged = [table(n, **{AGED: 7.0}) for n in range(8)]
+    assert "stale_sampler" not in [one.key for one in explain("\n".join(aged)).causes]

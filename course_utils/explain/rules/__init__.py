@@ -19,6 +19,7 @@ from course_utils.explain.rules import (
     rates,
     replies,
     same_scores,
+    staleness,
     start,
     still,
     sync,
@@ -34,5 +35,5 @@ MODULES = (
 RULES = tuple(rule for module in MODULES for rule in module.RULES)
 RULES_OF_SETTINGS = (
     *printed.RULES,
-    *(rule for module in (hidden, token_error) for rule in module.RULES_OF_SETTINGS),
+    *(rule for module in (hidden, token_error, staleness) for rule in module.RULES_OF_SETTINGS),
 )
