@@ -20,12 +20,20 @@ _SHOWN_BY = (  # words of advice, and what a log that follows it, or cannot, has
         r"Trainable \[100\.",
     ),
     (r"log grad_norm", r"^(?:actor/|train/)?grad_norm$"),
+    (r"label under the last token", r"[^\s(]\((-100|\d+), ?\d+\)"),
     (r"zero_to_fp32", r"save_strategy['\"]?\s*[:= ]\s*['\"]?no\b"),
 )
 _TRIED_BY = (  # and what a sentence says that was tried
     (
         r"(?:smaller|lower) learning rate|tenth of the learning rate",
         r"(?:smaller|lower\w*|reduc\w+|decreas\w+) (?:the )?(?:lr|learning[- ]rate)",
+    ),
+    (
+        r"\b(?:sample|read|print) (?:\w+ )?(?:repl|completion|them)",
+        r"\b(?:answers?|repl(?:y|ies)|outputs?|completions?|generat\w+)\b.{0,50}"
+        r"\b(?:random tokens|gibberish|garbage|garbled|nonsense|rubbish)\b|"
+        r"\b(?:i|we) (?:read|looked at|printed|sampled|checked)\b.{0,30}"
+        r"\b(?:repl\w+|completions?|outputs?|samples?|answers?)\b",
     ),
     (r"larger coefficient", r"(?:larger|higher|stronger|increas\w+) (?:the )?kl"),
 )

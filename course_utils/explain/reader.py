@@ -99,6 +99,7 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
     log.close()
     found = _found(log, heard, beside)
     hints = [decided(one, beside, log) for one in heard.hints()]
+    hints = [one for one in hints if one.weight > 0]  # the others are refuted
     found += [one for one in hints if one.weight > HINT]
     hints = [*hints, *heard.exception(log)] if all(f.cause.healthy for f in found) else []
     findings = tuple(with_what_is_in_force(one, beside, log) for one in _ranked(found, hints))

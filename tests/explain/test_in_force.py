@@ -213,3 +213,29 @@ def test_a_line_of_metrics_with_dots_in_its_names_is_an_entry():
     assert (
         explain("train.loss=2.31 train.lr=1e-4\ntrain.loss=2.11 train.lr=1e-4\n").num_entries == 2
     )
+
+
+PUSHED = [
+    f"{{'loss': {0.6 - n / 40}, 'rewards/chosen': {-0.4 * n}, 'rewards/rejected': {-1.9 * n}}}"
+    for n in range(12)
+]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "After the epoch it answers to each of the prompts with random tokens.",
+        "I printed twenty of the completions and they are all alike.",
+    ],
+)
+def test_replies_that_the_writer_has_read_are_not_to_be_read(told):
+    assert "replies" in first(*PUSHED).look
+    assert first(told, *PUSHED).look == ""
+
+
+@pytest.mark.parametrize(
+    "told",
+    ["I have not read the completions yet.", "The answers of the data set are about trains."],
+)
+def test_replies_that_nobody_has_read_are_to_be_read(told):
+    assert "replies" in first(told, *PUSHED).look
