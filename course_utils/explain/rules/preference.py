@@ -19,6 +19,16 @@ OF_NO_TOKEN = (
     "template or the separators of the mask those of the tokenizer; raise max_length and "
     "max_prompt_length, or drop rows that are longer, so that the reply is left",
 )
+GONE = 0.2  # of the share of right tokens
+COLLAPSED = (
+    "the model has collapsed, and a good loss, margin and accuracy hide it: chosen and rejected "
+    "replies both become unlikely, and the margin grows only because the rejected lose faster",
+    "stop and compare the first 30 steps of short runs that differ in one thing: a smaller "
+    "learning rate or larger beta, the negative log-likelihood of the chosen added, the embeddings "
+    "and the head left frozen, no tokens added (or a table padded to a multiple of 64)",
+    "the log does not tell what began it: steps that are too long, a loss that nothing holds, or "
+    "tables of tokens that are resized or trained whole",
+)
 NOISE = 0.1  # what bfloat16 and dropout make of two equal log-probs, times beta
 
 
@@ -124,7 +134,26 @@ def pushed_down(log: Log) -> Finding | None:
         f"{'by thirds of the log' if len(log.entries) >= 6 else 'one by one'}: "
         f"chosen {listed(chosen)}; rejected {listed(rejected)}",
     )
+    if lost := _lost_every_token(log):
+        why, advice, untold = COLLAPSED
+        of = ("margin_by_pushing_down", 5.5, entry, (lost, *proof))
+        return Finding(*of, why=why, advice=advice, untold=untold)
     return Finding("margin_by_pushing_down", 4.0, entry, proof)
+
+
+def _lost_every_token(log: Log) -> str:
+    """How the share of right tokens vanishes while the entropy doubles; "" if they do not."""
+    right, entropy = thirds(log.values("token_accuracy")), thirds(log.values("entropy"))
+    if right is None or entropy is None or right[2] > GONE * right[0]:
+        return ""
+    nats = finite(log.values("entropy"))
+    if not 0 < nats[0] < nats[-1] / 2:
+        return ""
+    name = log.series("token_accuracy")[-1][0].names["token_accuracy"]
+    return (
+        f"{name} by thirds {listed(right)}, entropy {listed(entropy)}: the model no longer knows "
+        "the tokens of the replies"
+    )
 
 
 def loses_little(log: Log) -> bool:
