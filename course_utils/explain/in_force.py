@@ -20,7 +20,7 @@ _SHOWN_BY = (  # words of advice, and what a log that follows it, or cannot, has
         r"Trainable \[100\.",
     ),
     (r"log grad_norm", r"^(?:actor/|train/)?grad_norm$"),
-    (r"label under the last token", r"[^\s(]\((-100|\d+), ?\d+\)"),
+    (r"label under the last token", r"\(-100, ?\d+\)"),
     (r"zero_to_fp32", r"save_strategy['\"]?\s*[:= ]\s*['\"]?no\b"),
 )
 _TRIED_BY = (  # and what a sentence says that was tried
