@@ -1,10 +1,14 @@
 """Combines the watchdog messages of several processes: which rank waits for which, and in what."""
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
+
+from course_utils.explain.stacks import Stacks
 
 AT_WORK = re.compile(r"Rank (\d+)\].*?detected by watchdog at work(?: sequence id)?: (\d+)")
 WATCHED = re.compile(r"Rank (\d+)\].*?SeqNum=(\d+), OpType=(\w+)(?:, NumelIn=(\d+))?")
+UNSET = 2**63  # what is above is written for a size that is not known
 MAX_RANKS, MAX_MISSING = 1024, 7
 ALL_WAIT = (
     "all processes wait in one and the same collective: none took another way, and none is seen to "
@@ -31,8 +35,10 @@ class Collectives:
 
     waits: dict[int, tuple[int, str, str]] = field(default_factory=dict)
     at_work: dict[int, int] = field(default_factory=dict)  # the number that a rank is at
+    stacks: Stacks = field(default_factory=Stacks)
 
-    def hear(self, text: str) -> None:
+    def hear(self, where: str, text: str) -> None:
+        self.stacks.hear(where, text)
         found = WATCHED.search(text)
         if found and len(self.waits) < MAX_RANKS:
             rank, number, operation, size = found.groups()
@@ -41,7 +47,9 @@ class Collectives:
             self.at_work.setdefault(int(found[1]), int(found[2]))
 
     def told(self) -> tuple[str, str] | None:
-        """What the waits say of the cause, and what to do; None where they say nothing."""
+        """What waits and stacks say of the cause, and what to do; None where they say nothing."""
+        if by_stacks := self.stacks.told():
+            return by_stacks
         waits, ranks = list(self.waits.values()), sorted({*self.waits, *self.at_work})
         if len(waits) < 2 or ranks != list(range(len(ranks))):
             return ONE_IS_MISSING if len(waits) > 1 and len(set(waits)) == 1 else None
@@ -50,7 +58,10 @@ class Collectives:
         return OTHER_SIZE if len(set(waits)) > 1 else ALL_WAIT
 
     def evidence(self) -> tuple[str, ...]:
-        """In which operation the ranks wait, and whether it is the same one."""
+        """In which operation the ranks wait, whether it is the same one, and their stacks."""
+        return (*self._waits_said(), *self.stacks.evidence())
+
+    def _waits_said(self) -> tuple[str, ...]:
         if not self.waits:
             return ()
         (one, mine), *others = sorted(self.waits.items())
@@ -63,12 +74,12 @@ class Collectives:
         wait = (
             f"ranks {_listed(ranks)} wait in the same" if len(ranks) > 1 else f"rank {one} waits in"
         )
-        return (f"{wait} {_said(mine)}", *_not_heard(ranks))
+        return (f"{wait} {_said(mine)}", *_not_heard(ranks, self.stacks.frames))
 
 
-def _not_heard(ranks: list[int]) -> tuple[str, ...]:
+def _not_heard(ranks: list[int], dumped: Collection[int]) -> tuple[str, ...]:
     """The ranks of which the log says nothing, as far as its numbers show that they exist."""
-    missing = sorted(set(range(ranks[-1])) - set(ranks))
+    missing = sorted(set(range(ranks[-1])) - set(ranks) - set(dumped))
     if ranks == [0]:
         return ("the log shows no wait of any other rank: look at their output first",)
     if not missing or len(missing) > MAX_MISSING:
@@ -85,4 +96,6 @@ def _said(wait: tuple[int, str, str]) -> str:
     number, operation, size = wait
     if size == "1":
         return f"{operation} number {number} of one number, which is a barrier or a flag"
-    return f"{operation} number {number}" + (f" of {size} numbers" if size else "")
+    return f"{operation} number {number}" + (
+        f" of {size} numbers" if size and int(size) < UNSET else ""
+    )

@@ -7,9 +7,8 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from course_utils.explain import allocations, checkpoints, engines, tokens
+from course_utils.explain import allocations, checkpoints, engines, tokens, zero_gradient
 from course_utils.explain.beside import Beside
-from course_utils.explain.entries import MAX_QUOTE, Entry
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
 from course_utils.explain.numbers import said as quoted
@@ -21,9 +20,6 @@ _RUN_IN_FLOAT16 = re.compile(
 )
 _OF_MEMORY = re.compile(r"\boom\b|oom[-_ ]?kill|out of memory|memory limit|memory usage", re.I)
 HIGH_RATE, HIGH_LIMIT = 5e-6, 10.0  # of a policy whose weights are all trained; of a norm
-_SAVES = re.compile(
-    r"\b(?:sav(?:ed?|ing)|checkpoint|evaluat\w+|merg\w+|convert\w*)\b", re.IGNORECASE
-)
 NEARLY_SURE = 0.05  # nats: a log-prob that soon reaches 0
 _OVERLAPS = re.compile(r"overlap_comm['\"]?\s*[:=]\s*true", re.IGNORECASE)
 _STAGE_2 = re.compile(r"zero_?2\b|[\"']?stage[\"']?\s*[:=]\s*2\b|zero_stage\W+2\b", re.IGNORECASE)
@@ -53,19 +49,6 @@ def _odds(one: Finding, beside: Beside, log: Log) -> Finding:
         f"{last.where}: the chosen replies are all but certain"
     )
     return replace(one, for_it=(*one.for_it, said_so), why=OF_ODDS, advice=BOUND_ODDS)
-
-
-def _cut_off(one: Finding, beside: Beside, log: Log) -> Finding:
-    """What was printed between the last gradient and the first 0."""
-    norms = [entry for entry, _ in log.series("grad_norm")]
-    if not isinstance(one.at, Entry) or one.at not in norms[1:]:
-        return one
-    before = norms[norms.index(one.at) - 1]
-    between = beside.within(before.where, one.at.where)
-    if (found := between.matching(_SAVES)) is None:
-        return one
-    said = f"{found[0].where}, just before it: {found[0].text.strip()[:MAX_QUOTE]}"
-    return replace(one, for_it=(*one.for_it, said))
 
 
 def _half(one: Finding, beside: Beside, log: Log) -> Finding:
@@ -159,7 +142,7 @@ _BY_NAME: dict[str, Callable[[Finding, Beside, Log], Finding]] = {
     "groups": _no_signal,
     "odds": _odds,
     "adapter": engines.behind,
-    "cut off": _cut_off,
+    "cut off": zero_gradient.lost,
     "allocation": _memory,
     "shapes": _shapes,
     "positions": tokens.positions,

@@ -20,6 +20,15 @@ WITH_DROPOUT = (
 COLD = 0.95  # a temperature below it moves log-probs by more than rounding does
 _FUSED = re.compile(r"\b\w+_fusion\b(?=['\"]?\s*[=:]\s*true)", re.IGNORECASE)
 _ADAPTER = re.compile(r"\blora[._](?:rank|r|merge|alpha)\W+\w+|\bpeft_config\b", re.IGNORECASE)
+_MERGES = re.compile(r"\blora[._]merge\W+true\b|\bmerge_(?:lora|adapter)\W+true\b", re.IGNORECASE)
+UNMERGED = (
+    "An adapter is trained, and merged for the sync: where the merge is undone before the weights "
+    "are sent (a list of them that is read late), the sampler gets the base again and again"
+)
+WITHOUT_MERGE = (
+    "a newer version of the trainer, or the adapter itself sent (merge off), or the merged weights "
+    "copied before the merge is undone"
+)
 _SENT = re.compile(r"\d+ tensors,? [\d.,]+ ?[KMG]i?B")
 
 
@@ -80,12 +89,21 @@ def by_temperature(one: Finding, before: Setting, now: Setting) -> Finding:
 
 def behind(one: Finding, beside: Beside, log: Log) -> Finding:
     """A sampler that falls behind where an adapter is trained."""
-    if (found := beside.matching(_ADAPTER)) is None:
+    found = beside.matching(_ADAPTER)
+    if found is None or one.why:
         return one
     sent = [words for _, words in beside.all_matching(_SENT)]
     rows = (f"{found[0].where} says: {found[1]}",)
     if len(sent) > 1 and len(set(sent)) == 1:
         rows = (*rows, f"each of {len(sent)} syncs sends the same: {sent[0]}")
+    if merged := beside.matching(_MERGES):
+        rows = (*rows, f"{merged[0].where} says: {merged[1]}")
+        return replace(
+            one,
+            for_it=(*one.for_it, *rows),
+            why=f"{one.says}. {UNMERGED}",
+            advice=(f"{WITHOUT_MERGE}; {one.fix}"),
+        )
     return replace(
         one,
         for_it=(*one.for_it, *rows),

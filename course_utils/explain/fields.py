@@ -9,9 +9,9 @@ _PATTERNS = tuple(
     for name, pattern in (
         (
             "step",
-            r"(train(ing)?/)?(global_)?steps?|current_steps|it(er(ation)?)?|global_step/max_steps",
+            r"(train(er|ing)?/)?(global_)?steps?|current_steps|it(er(ation)?)?|global_step/max_steps",
         ),
-        ("epoch", r"(train(ing)?/)?epochs?"),
+        ("epoch", r"(train(er|ing)?/)?epochs?"),
         ("skipped", r"number of skipped iterations|skipped( steps)?"),
         (
             "eval_loss",
@@ -63,41 +63,62 @@ _PATTERNS = tuple(
         ("kl_loss", r"(actor/|train/)?kl_loss"),
         ("kl_coefficient", r"actor/kl_coef|(critic/|objective/)?kl_coef"),
         ("old_kl", r"actor/ppo_kl|policy/approxkl_avg"),
-        ("kl", r"(train/)?(actor/|critic/|objective/)?(ref_|rollout_)?kl|(train/)?mean_kl"),
-        ("entropy", r"(train/)?(actor/)?(policy/)?entropy(_loss|_avg|_mean)?"),
-        ("clip_ratio", r"(actor/)?pg_clipfrac|clip_ratio(/region_mean)?|(policy/)?clipfrac(_avg)?"),
+        (
+            "kl",
+            r"(train/)?(actor/|critic/|objective/)?(ref_|rollout_)?kl|(train/)?mean_kl|policy/policy_kl",
+        ),
+        (
+            "entropy",
+            r"(train/)?(actor/)?(policy/(policy_)?)?entropy(_loss|_avg|_mean)?|ppo_actor/update/entropy/avg",
+        ),
+        (
+            "clip_ratio",
+            r"(actor/)?pg_clipfrac|(policy/loss_metrics/)?clip_ratio(/region_mean)?|(policy/)?clipfrac(_avg)?",
+        ),
         ("reward_std", r"(train/)?(reward_std|rewards?/std|grouped_reward_std|critic/score/std)"),
         ("zero_std_share", r"(train/)?frac_reward_zero_std"),
         ("part_std", r"(train/)?rewards?/[^/:=]+/std"),
         (
             "reward",
             r"(train/)?(reward|rewards?/mean|(mean|avg|average)[_ ]reward( score)?|reward_mean|rm|"
-            r"rm_score|critic/(score|rewards)/mean|objective/scores|ppo/mean_scores|env/reward_mean|rollout/raw_reward)",
+            r"rm_score|critic/(score|rewards)/mean|objective/scores|ppo/mean_scores|env/reward_mean|rollout/raw_reward|reward/avg_raw_reward|"
+            r"rollout/reward|ppo_actor/task_reward/avg)",
         ),
         ("advantage_max", r"critic/advantages/max|advantages?/max"),
         (
             "importance_ratio",
             r"(train/)?sampling/importance_sampling_ratio/mean|.*rollout_is_mean|"
-            r"importance ratio",
+            r"importance ratio|ppo_actor/update/behave_imp_weight/avg",
         ),
         (
             "logp_difference",
             r"(train/)?(sampling/sampling_logp_difference/mean|train_rollout_logprob_abs_diff)|"
-            r"generation kl error|(train/)?gen_kl_error",
+            r"generation kl error|(train/)?gen_kl_error|"
+            r"(policy/)?rollout_train_logprobs_abs_diff_mean",
         ),
         ("logp_difference_max", r"(train/)?sampling/sampling_logp_difference/max"),
         ("router_loss", r"(train/)?(router_)?(aux|load_balancing)_loss"),
         ("probability_difference", r"(training/)?rollout_probs_diff_mean"),
         ("probability_correlation", r"(training/)?rollout_actor_probs_pearson_corr"),
+        ("staleness", r"(\w+/)*(sample_)?staleness(_theta)?([_/](avg|mean))?"),
         ("num_eos", r"val/num_eos_tokens"),
         ("truncated_share", r"(train/)?(completions/)?clipped_ratio|response_length/clip_ratio"),
         (
             "length",
             r"(train/)?(completions?/)?mean_length|completion_length|response_length(/mean)?|"
-            r"resp(onse)?_len|glen|rollout/response_len/mean|mean generation length",
+            r"resp(onse)?_len|glen|rollout/response_len/mean|mean generation length|"
+            r"generate/avg_num_tokens",
         ),
-        ("grad_norm", r"(train/)?(actor/)?(policy_|actor_)?grad(ient)?\.?[_ ]?norm|gnorm|gradnorm"),
-        ("learning_rate", r"(train/)?(actor/)?(learning[_ ]rate|lr)|act(or)?_lr"),
+        (
+            "grad_norm",
+            r"(train/)?(actor/|policy/|ppo_actor/update/)?(policy_|actor_)?grad(ient)?\.?[_ ]?norm|"
+            r"gnorm|gradnorm",
+        ),
+        (
+            "learning_rate",
+            r"(train/)?(actor/)?(learning[_ ]rate|lr)|act(or)?_lr|policy/policy_lr|"
+            r"ppo_actor/update/lr",
+        ),
         ("loss_scale", r"((loss|grad)[_ ])?scale|loss_scaler?"),
         (
             "loss",

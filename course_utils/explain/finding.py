@@ -15,6 +15,7 @@ class Finding:
 
     `weight` orders findings; above 5 the log shows the thing itself, below 2 it only hints at it.
     `why` and `advice` say which of the things it is that the cause's own words hold, if several.
+    `untold` is what stays open of such a thing.
     `in_force` are clauses of its fix and next look that the log has already.
     """
 
@@ -25,6 +26,7 @@ class Finding:
     against: tuple[str, ...] = ()
     why: str = ""
     advice: str = ""
+    untold: str = ""
     in_force: frozenset[str] = frozenset()
 
     @property
@@ -38,7 +40,7 @@ class Finding:
     @property
     def open(self) -> str:
         """What a log cannot tell of this cause; "" where something beside it has decided."""
-        return "" if self.why or self.advice else self.cause.leaves_open
+        return self.untold or ("" if self.why or self.advice else self.cause.leaves_open)
 
     @property
     def fix(self) -> str:

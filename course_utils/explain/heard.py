@@ -70,7 +70,7 @@ class Heard:
             self._over = part
 
     def hear(self, part: Entry | Line, num_entries: int) -> None:
-        self._collectives.hear(part.text)
+        self._collectives.hear(part.where, part.text)
         self._complaints.hear(part)
         if isinstance(part, Line):
             self._hear_exception(part, num_entries)

@@ -32,6 +32,7 @@ from course_utils.explain.runs import (
     span,
     worries_of_earlier,
 )
+from course_utils.explain.saved import garbled_once_saved
 from course_utils.explain.serving import served
 from course_utils.explain.shown_rows import shown_rows
 from course_utils.explain.spoken import spoken
@@ -99,6 +100,7 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
     log.close()
     found = _found(log, heard, beside)
     hints = [decided(one, beside, log) for one in heard.hints()]
+    hints = [one for one in hints if one.weight > 0]  # the others are refuted
     found += [one for one in hints if one.weight > HINT]
     hints = [*hints, *heard.exception(log)] if all(f.cause.healthy for f in found) else []
     findings = tuple(with_what_is_in_force(one, beside, log) for one in _ranked(found, hints))
@@ -133,6 +135,8 @@ def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
     found += [*shown_rows(beside), *turned_round(beside, log)]
     if not any(one.weight >= LATER for one in found):
         found += standstill(beside)
+    if all(one.cause.healthy for one in found):
+        found += garbled_once_saved(beside, log)
     found = beside_a_sound_run([decided(one, beside, log) for one in found], log, beside)
     is_sound = all(one.cause.healthy for one in found)
     is_compared = beside.changed() or beside.compares(log.num_of_last)

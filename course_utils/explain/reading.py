@@ -9,6 +9,7 @@ unsloth), boxes, CSV, the summary of W&B, printed tensors. Holds one line at a t
 import re
 from collections.abc import Iterable, Iterator
 
+from course_utils.explain.boxes import Boxes
 from course_utils.explain.entries import MAX_QUOTE, Entry, Line, entries_of_row
 from course_utils.explain.fields import canonical
 from course_utils.explain.lines import is_cut, parts
@@ -74,9 +75,14 @@ def read(lines: Iterable[str]) -> Iterator[Entry | Line]:
 
 
 def _read(lines: Iterable[str]) -> Iterator[Entry | Line]:
-    table, ranks, of_epoch = Table(canonical), Ranks(), None
+    table, boxes, ranks, of_epoch = Table(canonical), Boxes(canonical), Ranks(), None
     for joined in parts(lines):
         where, text = f"line {joined[0][0]}", "".join(text for _, text in joined)
+        if boxes.feed(where, text):
+            continue
+        yield from _closed(boxes)
+        if boxes.feed(where, text):  # the first row of another box
+            continue
         row = table.feed(text)
         if row == []:
             continue
@@ -94,6 +100,13 @@ def _read(lines: Iterable[str]) -> Iterator[Entry | Line]:
             is_long = "{" in text or len(text) > MAX_QUOTE
             said = [(joined[0][0], BRACES.sub(" ", text))] if is_long else []
         yield from (Line(f"line {n}", one.strip()) for n, one in said if one.strip())
+    yield from _closed(boxes)
+
+
+def _closed(boxes: Boxes) -> Iterator[Entry]:
+    """The entry of a box that has come to its end."""
+    if box := boxes.close():
+        yield from entries_of_row(*box)
 
 
 def _blocks(found: Iterable[Entry | Line]) -> Iterator[Entry | Line]:

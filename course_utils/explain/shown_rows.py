@@ -11,8 +11,12 @@ IGNORED = "-100"
 SHOWS = 9.5  # the row itself
 FEWEST = 4  # tokens of a row
 _TOKEN = re.compile(r"(\S*?)\((-?\d+), ?(\d+)\)")
-_IS_END = re.compile(
-    r"</s>|<\|(?:im_end|eot_id|endoftext|end|end_of_text)\|>|<(?:eos|end_of_turn)>"
+_IS_END = re.compile(r"(?!.*(?:start|begin|bos|pad|unk))</?\|?[\w-]+\|?>", re.IGNORECASE)
+_OPENS = re.compile(r"<\|[\w-]+>|<s>")  # of a pair as <|turn> and <turn|>, the one that opens
+NAME_IT = (
+    "name {end} as the token that ends a turn, so that what marks the reply includes it (axolotl: "
+    "eot_tokens, train_on_eot; TRL: assistant_only_loss with a template that marks it); make the "
+    "prepared rows anew, and see that its label is its id behind each reply"
 )
 
 
@@ -32,7 +36,8 @@ def shown_rows(beside: Beside) -> Iterator[Finding]:
         said = f"{line.where}: {text}({IGNORED}, {number}) right behind the last learnt token"
         counted = f"in {len(ends)} of the {len(rows)} rows that are shown"
         key = "pad_is_eos" if _is_padding(ends[0][1], dict(rows)[line]) else "end_masked"
-        yield Finding(key, SHOWS, line, (f"{said}, {counted}",))
+        advice = NAME_IT.format(end=text) if key == "end_masked" else ""
+        yield Finding(key, SHOWS, line, (f"{said}, {counted}",), advice=advice)
 
 
 def tokens(line: Line) -> list[tuple[str, str, str]]:
@@ -47,10 +52,19 @@ def tokens(line: Line) -> list[tuple[str, str, str]]:
 def _end_not_learnt(row: list[tuple[str, str, str]]) -> tuple[str, str] | None:
     """The token of an end that follows the last learnt token, and is not learnt."""
     last = max((n for n, (_, label, _) in enumerate(row) if label != IGNORED), default=len(row))
-    if last + 1 >= len(row) or _IS_END.fullmatch(row[last][0]):
+    if last + 1 >= len(row) or _ends(row[last][0]):
         return None
     text, _, number = row[last + 1]
-    return (text, number) if _IS_END.fullmatch(text) else None
+    return (text, number) if _ends(text) else None
+
+
+def _ends(text: str) -> bool:
+    """Whether a token is one of a template that may end a turn.
+
+    >>> [_ends(text) for text in ("</s>", "<|eot_id|>", "<turn|>", "<|turn>", "<pad>", "day")]
+    [True, True, True, False, False, False]
+    """
+    return bool(_IS_END.fullmatch(text)) and not _OPENS.fullmatch(text)
 
 
 def _is_padding(end: tuple[str, str], row: list[tuple[str, str, str]]) -> bool:

@@ -40,7 +40,7 @@ _IDLE = re.compile(
     r"[^.;,\n]{0,70}\b0 ?%[^.;\n]{0,40}|[^.;,\n]{0,70}\b100 ?%[^.;|\n]{0,40}", re.IGNORECASE
 )
 _IS_LOAD = re.compile(r"\b(?:GPUs?|cards?|util\w*|SM)\b|\u5229\u7528\u7387", re.IGNORECASE)
-_ALONE = re.compile(
+ALONE = re.compile(
     r"[^.;\n]{0,60}\b(?:single|one|1)[ -](?:GPU|card|process|node)\b[^.;\n]{0,50}\b(?:works?|fine|"
     r"ok|normal\w*|runs?)\b|\u4e00\u5757\u5361[^\n]{0,20}\u6b63\u5e38",
     re.IGNORECASE,
@@ -64,7 +64,7 @@ def standstill(beside: Beside) -> Iterator[Finding]:
         return
     proof = [f"{line.where} says: {words}"]
     several = beside.matching(_SEVERAL)
-    for found in (_load(beside), beside.matching(_ALONE)):
+    for found in (_load(beside), beside.matching(ALONE)):
         if found:
             proof.append(f"{found[0].where} says: {found[1].strip()[:MAX_QUOTE]}")
     if beside.last is not None:

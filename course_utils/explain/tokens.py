@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 from course_utils.explain.beside import Beside
+from course_utils.explain.complaints import HINT
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
 
@@ -18,6 +19,12 @@ _TRAINS_TABLE = re.compile(r"modules_to_save|additional_target|trainable_token|e
 _BARE = re.compile(r"\{\{-? ?\.Prompt ?-?\}\}")
 _PAD_IS_END = re.compile(r"pad_token(?:_id)?['\"]?\s*[=:]\s*\S*eos_token(?:_id)?", re.IGNORECASE)
 _NO_KEY = re.compile(r"Could not find (?:response|instruction) key `[^`]*`", re.IGNORECASE)
+_PAD, _END = (
+    re.compile(
+        rf"\b{name}(?:_token(?:_id)?)?['\"]?\s*[=:]\s*['\"]?(\d+|<[^\s'\"]+>)", re.IGNORECASE
+    )
+    for name in ("pad", "eos")
+)
 SAID_SO = 9.2  # above a nan that the log hides
 SHOWN = 4.5  # of a hint that a line of code bears out
 
@@ -115,8 +122,23 @@ def untrained_end(one: Finding, beside: Beside, log: Log) -> Finding:
 
 
 def padding(one: Finding, beside: Beside, log: Log) -> Finding:
-    """The line of code that makes one token of padding and end."""
+    """The line of code that makes one token of padding and end, or those that print two."""
     if (found := beside.matching(_PAD_IS_END)) is None:
-        return one
+        return replace(one, weight=0.0) if one.weight <= HINT and _printed_apart(beside) else one
     said = f"{found[0].where} says: {found[1]}"
     return replace(one, weight=SHOWN, for_it=(*one.for_it, said), against=())
+
+
+def _printed_apart(beside: Beside) -> bool:
+    """Whether the tokens of padding and of the end are printed, and are two."""
+    shown = (
+        [found[-1] for _, line in beside.lines if (found := p.findall(line.text))]
+        for p in (_PAD, _END)
+    )
+    pads, ends = (_last_of_a_kind(some) for some in shown)
+    return any(kind in ends and ends[kind] != value for kind, value in pads.items())
+
+
+def _last_of_a_kind(some: list[str]) -> dict[bool, str]:
+    """The last id and the last text of those that are printed."""
+    return {one.isdigit(): one for one in some}

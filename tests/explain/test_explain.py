@@ -60,7 +60,8 @@ def test_a_message_or_an_exit_code_is_explained(said, key):
     assert [finding.key for finding in answer.findings] == [key]
 
 
-FORMS = ["trainer_state", "json lines", "dicts", "csv", "verl", "torchtune", "semicolons", "boxes"]
+FORMS = ["trainer_state", "json lines", "dicts", "csv", "verl", "torchtune", "semicolons"]
+FORMS += ["boxes", "wide boxes"]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -84,11 +85,22 @@ def written(log: list[dict], form: str) -> str:
     if form == "semicolons":
         body = [";".join(str(v).replace(".", ",") for v in row.values()) for row in log]
         return "\n".join([";".join(log[0]), *body])
+    if form == "wide boxes":
+        return "\n".join(map(_wide_box, log))
     if form == "boxes":
         rule = "-" * 30
         boxes = ["\n".join(f"| {name:20} | {v} |" for name, v in row.items()) for row in log]
         return f"\n{rule}\n".join(boxes)
     return "\n".join(" - ".join(f"{name}:{value}" for name, value in row.items()) for row in log)
+
+
+def _wide_box(row: dict) -> str:
+    """Two names with their numbers to a line, the last one beside a time that no rule reads."""
+    cells = [f"{name:20} \u2502 {value}" for name, value in row.items()]
+    cells += ["timeperf/step        \u2502 1.5"] * (len(cells) % 2)
+    lines = [f"\u2502 {a} \u2502 {b} \u2502" for a, b in zip(cells[::2], cells[1::2], strict=True)]
+    rule = "\n\u251c" + "\u2500" * 40 + "\u2524\n"
+    return "\n".join(["\u2552" + "\u2550" * 40, rule.join(lines), "\u2558" + "\u2550" * 40])
 
 
 @pytest.mark.parametrize("name", HEALTHY)

@@ -113,3 +113,41 @@ def test_a_kl_that_becomes_nan_is_a_fault():
 
 def test_a_kl_that_is_nan_although_it_is_weighed_is_a_fault():
     assert "nan_metric" in keys(rows(9, **SOUND, kl=NAN), "GRPOConfig(beta=0.04)")
+
+
+ROUNDED = {
+    "train/token_mult_prob_error": lambda n: 1.22 + n % 3 / 90,
+    "train/gen_kl_error": lambda n: 0.03 + n % 4 / 400,
+}
+ONE_TOKEN = {"train/token_mult_prob_error": lambda n: 310.0 if n == 7 else 1.02 + n % 3 / 200}
+
+
+@pytest.mark.parametrize(
+    "line", ["MXFP8 rollouts, BF16 training", "vllm_cfg.quantization: fp8", "rollouts in int8"]
+)
+def test_a_level_that_low_precision_gives_is_no_finding(line):
+    assert not keys(rows(20, **SOUND, **ROUNDED), line)
+    assert keys(rows(20, **SOUND, **ROUNDED))[0] == "engines_disagree"  # where none is named
+    assert keys(rows(20, **SOUND, **APART), line)[0] == "engines_disagree"  # nor far above it
+    assert keys(rows(20, **SOUND, **ROUNDED), "the optimizer keeps its state in fp8")
+
+
+def test_one_spike_beside_flat_averages_is_one_token():
+    mean = {"train/gen_kl_error": lambda n: 0.004 + n % 3 / 2000}
+    told = answer(rows(12, **SOUND, **ONE_TOKEN, **mean))
+    assert not told.causes
+    one = next(one for one in told.no_faults if "token" in one.says)
+    assert one.at.where == "line 8" and "310" in " ".join(one.for_it)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"train/gen_kl_error": lambda n: 0.9 if n == 7 else 0.004},
+        {"grad_norm": lambda n: 70.0 if n == 7 else 0.2},
+        {"train/token_mult_prob_error": lambda n: 310.0 if n > 6 else 1.02},
+    ],
+)
+def test_a_spike_that_other_numbers_share_is_not(change):
+    told = answer(rows(12, **SOUND | {"train/gen_kl_error": 0.004} | ONE_TOKEN | change))
+    assert not any("one token" in one.says for one in told.no_faults)

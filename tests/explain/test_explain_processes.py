@@ -88,3 +88,33 @@ def test_a_bus_error_of_a_worker_is_of_shared_memory():
     worker = "ERROR: Unexpected bus error encountered in worker. This might be caused by "
     assert answer(worker + "insufficient shared memory (shm).", "x")[0] == ["shared_memory_full"]
     assert answer("Bus error (core dumped)", "x")[0] == ["mapped_file_shrank"]
+
+
+DUMP = '--- py-spy dump --pid {pid} (rank {rank}), 03:31 ---\nThread {pid} (active): "MainThread"'
+SENDS = "    broadcast (vllm/distributed/pynccl.py:376)\n    send_weights (trl/sync.py:151)"
+GATHERS = (
+    "    wait_tensor (torch/distributed/collectives.py:150)\n    full_tensor (tensor/api.py:590)"
+)
+COMPUTES = "    forward (model.py:12)\n    train (trainer.py:90)"
+
+
+def dump(rank: int, frames: str) -> str:
+    return f"{DUMP.format(pid=700 + rank, rank=rank)}\n{frames}"
+
+
+def test_a_rank_that_a_dump_shows_in_a_broadcast_to_the_engine_stands_there():
+    found, said = answer(waits(1), waits(2), dump(0, SENDS), dump(2, GATHERS))
+    assert found == ["ranks_disagree"]
+    assert "rank 0 stands in broadcast (vllm/distributed/pynccl.py:376)" in said
+    assert "line 5: rank 0" in said and "ank 0 stands in the broadcast" in said
+    assert "no wait of rank 0" not in said and "its own error" not in said
+
+
+def test_another_dump_is_quoted_and_says_no_more():
+    _, said = answer(waits(1), waits(2), dump(0, COMPUTES), dump(2, GATHERS))
+    assert "rank 0 stands in forward (model.py:12)" in said
+    assert "stands in the broadcast" not in said
+    _, alone = answer(waits(1), waits(2), dump(0, SENDS))  # the others are in no gather
+    assert "rank 0 stands in broadcast" in alone and "wait in gathers" not in alone
+    _, none = answer(waits(1), waits(2), SENDS)  # of no rank
+    assert "stands in" not in none and "no wait of rank 0" in none

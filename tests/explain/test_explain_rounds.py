@@ -45,15 +45,27 @@ NAMED = {
     "round_13/21_log": "gradients_not_cleared",
     "round_13/22_log": "nan_weights",
     "round_13/24_log": "fp16_overflow",
+    "round_24/04_log": "stale_sampler",
+    "round_24/09_log": "stale_sampler",
+    "round_24/11_log": "engines_disagree",
+    "round_24/13_log": "ranks_disagree",
+    "round_24/14_log": "numbers_broken",
+    "round_24/15_log": "end_masked",
+    "round_24/17_log": "fp16_overflow",
+    "round_24/20_log": "no_gradient",
+    "round_24/21_log": "labels_masked",
+    "round_24/22_log": "rate_too_high",
 }
 ACCUSED_OF_NOTHING = (
     *("round_9/16_zephyr_dpo", "round_9/22_pythia_v100"),
     *("round_10/07_pasted", "round_11/05_thread", "round_11/18_thread"),
     *("round_13/02_log", "round_13/08_log", "round_13/13_log", "round_13/19_log"),
+    "round_24/16_log",
 )
 LEFT_OPEN = (
     *("round_9/07_lf_8gpu", "round_9/12_qwen2vl_lora", "round_9/19_dapo_math"),
     "round_9/31_reward_mail",
+    *("round_24/01_log", "round_24/07_log", "round_24/12_log", "round_24/23_log"),
 )
 
 

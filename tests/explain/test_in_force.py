@@ -213,3 +213,44 @@ def test_a_line_of_metrics_with_dots_in_its_names_is_an_entry():
     assert (
         explain("train.loss=2.31 train.lr=1e-4\ntrain.loss=2.11 train.lr=1e-4\n").num_entries == 2
     )
+
+
+PUSHED = [
+    f"{{'loss': {0.6 - n / 40}, 'rewards/chosen': {-0.4 * n}, 'rewards/rejected': {-1.9 * n}}}"
+    for n in range(12)
+]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "After the epoch it answers to each of the prompts with random tokens.",
+        "I printed twenty of the completions and they are all alike.",
+    ],
+)
+def test_replies_that_the_writer_has_read_are_not_to_be_read(told):
+    assert "replies" in first(*PUSHED).look
+    assert first(told, *PUSHED).look == ""
+
+
+@pytest.mark.parametrize(
+    "told",
+    ["I have not read the completions yet.", "The answers of the data set are about trains."],
+)
+def test_replies_that_nobody_has_read_are_to_be_read(told):
+    assert "replies" in first(told, *PUSHED).look
+
+
+def destroyed(entropy, right):
+    return [
+        f"{one[:-1]}, 'entropy': {entropy(n)}, 'mean_token_accuracy': {right(n)}}}"
+        for n, one in enumerate(PUSHED)
+    ]
+
+
+def test_a_policy_that_forgets_every_token_behind_a_good_margin_has_collapsed():
+    one = first(*destroyed(lambda n: 2.0 + n / 2, lambda n: 0.5 / 1.4**n))
+    assert "collapsed" in one.says and "does not tell" in one.open
+    assert any("mean_token_accuracy" in row and "entropy" in row for row in one.for_it)
+    usual = first(*destroyed(lambda n: 2.0 + n / 20, lambda n: 0.5 - n / 90))
+    assert usual.key == one.key == "margin_by_pushing_down" and "collapsed" not in usual.says

@@ -9,6 +9,7 @@ from course_utils.explain.rules import (
     evaluations,
     gradients,
     groups,
+    hidden,
     looks_wrong,
     measured,
     nonfinite,
@@ -18,14 +19,21 @@ from course_utils.explain.rules import (
     rates,
     replies,
     same_scores,
+    staleness,
     start,
     still,
+    sync,
+    token_error,
     training,
 )
 
 MODULES = (
-    *(nonfinite, evaluations, gradients, groups, collapse, policy, replies, drift, same_scores),
+    *(nonfinite, hidden, evaluations, gradients, groups, collapse, policy, replies),
+    *(token_error, sync, drift, same_scores),
     *(preference, rates, start, still, training, measured, looks_wrong),
 )
 RULES = tuple(rule for module in MODULES for rule in module.RULES)
-RULES_OF_SETTINGS = printed.RULES
+RULES_OF_SETTINGS = (
+    *printed.RULES,
+    *(rule for module in (hidden, token_error, staleness) for rule in module.RULES_OF_SETTINGS),
+)

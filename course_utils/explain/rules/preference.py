@@ -11,6 +11,24 @@ from course_utils.explain.numbers import listed, said, share, thirds, trend
 LN_2 = math.log(2)
 SLIGHTLY = 0.1  # of its log-prob: what a chosen reply may lose
 OFTEN, LOST = 4.0, -0.05  # epochs over the same pairs; a chosen reward that has fallen
+OF_NO_TOKEN = (
+    "no token of the replies counts: a log-prob of exactly 0 is a sum over nothing (all labels "
+    "-100, by a mask that does not fit the template, or by a cut before the reply), so the loss is "
+    "ln 2 and no gradient arrives, whatever the policy and the learning rate",
+    "decode one batch and count the labels of chosen and rejected that are not -100; make the "
+    "template or the separators of the mask those of the tokenizer; raise max_length and "
+    "max_prompt_length, or drop rows that are longer, so that the reply is left",
+)
+GONE = 0.2  # of the share of right tokens
+COLLAPSED = (
+    "the model has collapsed, and a good loss, margin and accuracy hide it: chosen and rejected "
+    "replies both become unlikely, and the margin grows only because the rejected lose faster",
+    "stop and compare the first 30 steps of short runs that differ in one thing: a smaller "
+    "learning rate or larger beta, the negative log-likelihood of the chosen added, the embeddings "
+    "and the head left frozen, no tokens added (or a table padded to a multiple of 64)",
+    "the log does not tell what began it: steps that are too long, a loss that nothing holds, or "
+    "tables of tokens that are resized or trained whole",
+)
 NOISE = 0.1  # what bfloat16 and dropout make of two equal log-probs, times beta
 
 
@@ -18,7 +36,7 @@ def stuck_at_the_start(log: Log) -> Finding | None:
     """Both rewards 0 and the loss ln 2: policy and reference agree to the last digit."""
     series = log.series("chosen_reward")
     same = [e for e, v in series if v == 0 and e.numbers.get("rejected_reward", 1.0) == 0]
-    if not same:
+    if not same or no_token_counts(log):
         return None
     losses = [entry.numbers.get("loss", LN_2) for entry in same]
     if max(abs(loss - LN_2) for loss in losses) > 0.01:
@@ -29,6 +47,25 @@ def stuck_at_the_start(log: Log) -> Finding | None:
         counted = f"{len(same)} of {len(series)} entries are like this"
         return Finding("policy_is_reference", 7.0, same[-1], (proof, counted))
     return Finding("dpo_start", 3.0, same[0], (proof, "only where the run begins"))
+
+
+def no_token_counts(log: Log) -> Finding | None:
+    """The log-probs of chosen and rejected replies are exactly 0, a sum over nothing, in every
+    entry, and the logits are numbers."""
+    series = log.series("chosen_logp")
+    if len(series) < 2 or any(log.values("chosen_logp") + log.values("rejected_logp")):
+        return None
+    logits = log.values("chosen_logit") + log.values("rejected_logit")
+    if "rejected_logp" not in log.fields or not any(map(math.isfinite, filter(None, logits))):
+        return None
+    entry, names = series[0][0], ("chosen_logp", "rejected_logp", "chosen_logit")
+    shown = said(entry, *(name for name in names if name in entry.numbers))
+    proof = (
+        f"{shown}; the log-probs are 0 in all {len(series)} entries",
+        "a reply of which one token counts has a log-prob below 0",
+    )
+    why, advice = OF_NO_TOKEN
+    return Finding("labels_masked", 8.5, entry, proof, why=why, advice=advice)
 
 
 def at_chance(log: Log) -> Finding | None:
@@ -97,7 +134,26 @@ def pushed_down(log: Log) -> Finding | None:
         f"{'by thirds of the log' if len(log.entries) >= 6 else 'one by one'}: "
         f"chosen {listed(chosen)}; rejected {listed(rejected)}",
     )
+    if lost := _lost_every_token(log):
+        why, advice, untold = COLLAPSED
+        of = ("margin_by_pushing_down", 5.5, entry, (lost, *proof))
+        return Finding(*of, why=why, advice=advice, untold=untold)
     return Finding("margin_by_pushing_down", 4.0, entry, proof)
+
+
+def _lost_every_token(log: Log) -> str:
+    """How the share of right tokens vanishes while the entropy doubles; "" if they do not."""
+    right, entropy = thirds(log.values("token_accuracy")), thirds(log.values("entropy"))
+    if right is None or entropy is None or right[2] > GONE * right[0]:
+        return ""
+    nats = finite(log.values("entropy"))
+    if not 0 < nats[0] < nats[-1] / 2:
+        return ""
+    name = log.series("token_accuracy")[-1][0].names["token_accuracy"]
+    return (
+        f"{name} by thirds {listed(right)}, entropy {listed(entropy)}: the model no longer knows "
+        "the tokens of the replies"
+    )
 
 
 def loses_little(log: Log) -> bool:
@@ -186,6 +242,7 @@ def margin_grows(log: Log) -> Finding | None:
 
 
 RULES = (
+    no_token_counts,
     stuck_at_the_start,
     at_chance,
     wrong_reference,

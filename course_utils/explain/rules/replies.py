@@ -1,7 +1,7 @@
 """GRPO and PPO: replies that are cut, alike, or scored by another engine."""
 
 import math
-from statistics import fmean, median
+from statistics import fmean
 
 from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
@@ -19,12 +19,6 @@ CUT_ADVICE = (
 )
 EARNS = 0.1  # more, of what it was, or of the most that can be
 FLIPPED = 0.5  # nats in one token, which rounding alone seldom makes
-MOST_OF_A_TOKEN = 1.05
-FEW_TOKENS_APART = (
-    "the engine that samples and the trainer give a few tokens very different probabilities, "
-    "though they agree on average: a loss that weighs each token by their ratio would be thrown "
-    "about by these"
-)
 CERTAIN_OF_TOKENS = (
     "the entropy falls to almost 0: the policy becomes certain of nearly every token, and explores "
     "less and less"
@@ -164,25 +158,6 @@ def prompts_come_again(log: Log) -> Finding | None:
     return Finding("prefix_cache_kept", 6.5, entry, proof, (rival,))
 
 
-def tokens_disagree(log: Log) -> Finding | None:
-    """The mean of exp(|difference of a token's two log-probs|), which is 1 where they agree."""
-    series = [(e, v) for e, v in log.series("token_error") if math.isfinite(v)]
-    bad = [(e, v) for e, v in series if v > MOST_OF_A_TOKEN]
-    if not bad or share(bad, series) < 0.5:
-        return None
-    entry, _ = bad[0]
-    counted = f"{len(bad)} of {len(series)} entries, first {entry.where}"
-    proof = [
-        f"{counted}: {said(entry, 'token_error')}; it is 1.0 where both engines agree, and above "
-        f"{MOST_OF_A_TOKEN:g} they do not"
-    ]
-    means = [abs(value) for value in log.values("logp_difference")]
-    if not means or fmean(means) > AGREE or median(v for _, v in bad) < 1.2:
-        return Finding("engines_disagree", 7.0, entry, tuple(proof))
-    proof.append(f"on average they differ by {fmean(means):.2g} nats only")
-    return Finding("engines_disagree", 7.0, entry, tuple(proof), why=FEW_TOKENS_APART)
-
-
 def engines_disagree(log: Log) -> Finding | None:
     for name, is_bad in (
         ("importance_ratio", lambda value: not 0.9 < value < 1.1),
@@ -241,7 +216,6 @@ RULES = (
     grows_into_the_limit,
     agrees_too_well,
     prompts_come_again,
-    tokens_disagree,
     engines_disagree,
     routes_flip,
     ratio_leans,

@@ -19,6 +19,13 @@ CUT_OFF = (
     "requires_grad of the trained weights before and after it; go on from the last checkpoint "
     "before it, without that step or with a version of the library in which it leaves them alone",
 )
+JUMPED, ROSE = 10.0, 2.5  # times the usual norm; times the lowest loss
+DIED = (
+    "the run diverged: the gradients jumped, the loss climbed far above its best, and the model "
+    "that is left is so far off that its gradient is 0; steps that are too long do that",
+    "a tenth of the learning rate, from the start or from a checkpoint before the norms jumped; a "
+    "longer warm-up, a larger batch, clipping to a norm of 1",
+)
 AGAIN = 5  # losses of four digits that come again: not by chance
 
 
@@ -59,6 +66,8 @@ def cut_off(log: Log) -> Finding | None:
     if len(alive) < FEW_ALIVE or len(dead) < FEW_ALIVE or len(alive) + len(dead) < len(series):
         return None
     last, norm = series[alive[-1]]
+    if diverged := _faded(log, [series[number] for number in alive], dead[0]):
+        return diverged
     if norm < ORDINARY or not all(_has_to_learn(entry, log.kind()) for entry in dead):
         return None
     turned = dead[0]
@@ -73,6 +82,28 @@ def cut_off(log: Log) -> Finding | None:
         proof.append(f"{said(judged[0][0], 'eval_loss')} at {places}, the same to the last digit")
     why, advice = CUT_OFF
     return Finding("no_gradient", 7.2, turned, tuple(proof), why=why, advice=advice)
+
+
+def _faded(log: Log, alive: list[tuple[Entry, float]], dead: Entry) -> Finding | None:
+    """A gradient of 0 behind norms far above the usual and a loss that has risen several times."""
+    usual = median(norm for _, norm in alive[: max(FEW_ALIVE, len(alive) // 3)])
+    wild = [(entry, norm) for entry, norm in alive if norm > JUMPED * usual]
+    before = [(e, v) for e, v in log.series("loss") if 0 < v < math.inf and log.is_after(dead, e)]
+    if not wild or not before or log.kind() == "policy":
+        return None
+    low, lowest = min(before, key=lambda pair: pair[1])
+    if dead.numbers.get("loss", 0.0) < ROSE * lowest:
+        return None
+    (first, _), (worst, highest) = wild[0], max(wild, key=lambda pair: pair[1])
+    proof = [
+        f"grad_norm is {usual:.3g} at first, {said(first, 'grad_norm')} at {first.where}, "
+        f"{highest:.4g} at {worst.where}, and fades to 0 at {dead.where}",
+        f"{said(low, 'loss')} at {low.where}, {said(dead, 'loss')} at {dead.where}",
+    ]
+    if rates := finite(log.values("learning_rate")):
+        proof.append(f"learning_rate up to {max(rates):.2g}")
+    why, advice = DIED
+    return Finding("rate_too_high", 7.2, first, tuple(proof), why=why, advice=advice)
 
 
 def _has_to_learn(entry: Entry, kind: str) -> bool:
