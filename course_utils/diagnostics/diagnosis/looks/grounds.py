@@ -6,6 +6,7 @@ reference. Where the run is at hand, a rule whose grounds it lacks is not taken 
 
 from collections.abc import Callable
 from statistics import fmean
+from typing import Any
 
 from torch import Tensor
 
@@ -143,10 +144,11 @@ def _has_come_to_its_end(subject: Subject) -> bool:
     return has_ended and not _reaches_its_rate(getattr(subject.trainer, "lr_scheduler", None))
 
 
-def _reaches_its_rate(schedule: object) -> bool:
+def _reaches_its_rate(schedule: Any) -> bool:
     """Whether the last rates of a schedule are those that its optimizer was given."""
-    asked, last = getattr(schedule, "base_lrs", ()), getattr(schedule, "_last_lr", ())
-    pairs = list(zip(last, asked, strict=False))
+    if not hasattr(schedule, "base_lrs"):
+        return False
+    pairs = list(zip(schedule.get_last_lr(), schedule.base_lrs, strict=False))
     return bool(pairs) and all(rate >= NEARLY * full > 0 for rate, full in pairs)
 
 
