@@ -7,7 +7,10 @@ from course_utils.diagnostics.diagnosis.looks.tables import added_in_use, ids_of
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 
-NAMED = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")  # tokens, which a base has already
+NAMED = (  # tokens that a base has already
+    *("bos_token_id", "eos_token_id", "unk_token_id", "pad_token_id"),
+    *("sep_token_id", "cls_token_id", "mask_token_id"),
+)
 
 
 def look_at_added_rows(loss: Tensor | None, subject: Subject, sheet: Sheet) -> None:
@@ -17,7 +20,7 @@ def look_at_added_rows(loss: Tensor | None, subject: Subject, sheet: Sheet) -> N
         loss: of the first rows, with its graph, which is kept.
     """
     (table, _), ids = tables_of(subject), ids_of(subject.rows)
-    named = {getattr(subject.tokenizer, f"{name}_token_id", None) for name in NAMED}
+    named = {getattr(subject.tokenizer, name, None) for name in NAMED}
     added = [one for one in added_in_use(subject) if one not in named]
     if loss is None or not loss.requires_grad or not added:
         return
