@@ -103,6 +103,8 @@ _PATTERNS = tuple(
         ("staleness", r"(\w+/)*(sample_)?staleness(_theta)?([_/](avg|mean))?"),
         ("num_eos", r"val/num_eos_tokens"),
         ("truncated_share", r"(train/)?(completions/)?clipped_ratio|response_length/clip_ratio"),
+        ("longest", r"(train/)?completions/max_length|response_length/max"),
+        ("throughput", r"(\w+/)*throughput|(\w+/)*tokens?_per_sec(ond)?"),
         (
             "length",
             r"(train/)?(completions?/)?mean_length|completion_length|response_length(/mean)?|"

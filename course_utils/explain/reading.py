@@ -65,6 +65,7 @@ BRACES = re.compile(r"\{[^{}]*\}")
 DECIMAL_COMMA = re.compile(
     r"([:=]\s*[-+]?\d+),(\d+(?:[eE][-+]?\d+)?)(?=\s*$|\s*[|;]|\s+\S*[A-Za-z-])"
 )
+UNIT = re.compile(r"(?<=\d) ?(?:tokens?/s(?:ec|ample)?|samples/s|m?s)(?=\s*(?:\||$))")
 HEADER = re.compile(r"\s*Epoch:? +(\d+)(?: ?/ ?\d+)?\s*(?:\||$)")  # its numbers follow below
 MAX_OF_A_BLOCK, ENOUGH = 12, 4
 
@@ -144,7 +145,7 @@ def _entries(where: str, text: str) -> Iterator[Entry]:
             matches = [m for m in matches if m.end() < len(group.rstrip())]
         yield from entries_of_row(where, group, [(m["name"], m["value"]) for m in matches])
     if not is_quoted and len({word.lower() for word in PROSE.findall(text)}) < 2:
-        yield from _best_form(where, DECIMAL_COMMA.sub(r"\1.\2", text))
+        yield from _best_form(where, UNIT.sub("", DECIMAL_COMMA.sub(r"\1.\2", text)))
 
 
 def _best_form(where: str, text: str) -> list[Entry]:

@@ -10,6 +10,7 @@ from course_utils.explain.rules.preference import loses_little
 from course_utils.explain.rules.start import UNIFORM
 
 Levels = tuple[float, float, float]
+SLOWER = 5  # times
 
 
 def _falls(levels: Levels) -> bool:
@@ -89,9 +90,25 @@ def _levels(log: Log) -> Iterator[str]:
     tied = finite(log.values("zero_std_share"))
     if tied and min(tied) > 0.9:
         yield f"{_name(log, 'zero_std_share')} is never below {min(tied):.3g}"
+    speeds = finite(log.values("throughput"))
+    if slow := _slows_down(speeds):
+        yield f"{_name(log, 'throughput')} falls from {slow[0]:.4g} to {slow[1]:.4g}"
+    cut = finite(log.values("truncated_share"))
+    if len(cut) > 2 and min(cut) > 0.9:
+        yield f"{_name(log, 'truncated_share')} is never below {min(cut):.3g}"
     rewards = thirds(log.values("reward"))
     if rewards and max(map(abs, rewards)) == 0 and math.isfinite(rewards[0]):
         yield f"{_name(log, 'reward')} is 0 throughout"
+
+
+def _slows_down(speeds: list[float]) -> tuple[float, float] | None:
+    """The best speed, and the first of two that are far below it."""
+    best = 0.0
+    for now, then in pairwise(speeds):
+        if best > SLOWER * max(now, then):
+            return best, now
+        best = max(best, now)
+    return None
 
 
 def _rests(counts: list[float]) -> bool:

@@ -156,3 +156,47 @@ def test_a_nan_of_log1p_is_explained_by_the_odds():
     assert "odds" not in answer([*rows(9, **FALLS), ANOMALY]).causes[0].says
     other = ANOMALY.replace("Log1P", "Sqrt")
     assert "odds" not in answer([*rows(9, **ODDS), other]).causes[0].says
+
+
+def cut_replies(longest: int, share: float = 0.97) -> str:
+    rows = [
+        {
+            "loss": 0.0004 * step,
+            "grad_norm": 0.02,
+            "reward": 0.5 + 0.01 * (step % 3),
+            "reward_std": 0.4,
+            "completions/clipped_ratio": share,
+            "completions/max_length": longest + step,
+        }
+        for step in range(8)
+    ]
+    settings = "GRPOConfig(max_completion_length=1024, mask_truncated_completions=True)"
+    return "\n".join([settings, *map(str, rows)])
+
+
+def test_replies_that_count_as_cut_and_reach_no_limit_end_with_another_token():
+    (found,) = explain(cut_replies(600)).causes
+    assert found.key == "stops_elsewhere" and "left out of the loss" in found.says
+    assert "607 tokens" in found.for_it[1] and "1024" in found.for_it[1]
+
+
+@pytest.mark.parametrize("log", [cut_replies(1017), cut_replies(600, share=0.2)])
+def test_replies_at_the_limit_or_seldom_cut_are_not_laid_to_their_end(log):
+    assert "stops_elsewhere" not in [one.key for one in explain(log).causes]
+
+
+def test_a_log_whose_replies_are_nearly_all_cut_is_not_called_healthy():
+    without = cut_replies(600).replace("max_completion_length=1024, ", "")
+    assert not explain(without).is_healthy
+
+
+@pytest.mark.parametrize(
+    ("speeds", "is_slow"), [((5000, 15000, 520, 510), True), ((500,) * 4, False)]
+)
+def test_a_run_that_becomes_slow_is_not_called_healthy(speeds, is_slow):
+    rows = [
+        f"Step {n} | Reward: {0.3 + 0.02 * n} | Loss: 0.0001 | Throughput: {one}.0 tokens/s"
+        for n, one in enumerate(speeds)
+    ]
+    answer = explain("\n".join(rows))
+    assert any("Throughput falls from 1.5e+04 to 520" in one for one in answer.worries) is is_slow

@@ -6,6 +6,7 @@ Those of `RULES_OF_SETTINGS` are given what stands beside it as well: `rule(log,
 from course_utils.explain.rules import (
     collapse,
     drift,
+    ends,
     evaluations,
     gradients,
     groups,
@@ -33,7 +34,8 @@ MODULES = (
     *(preference, rates, start, still, training, measured, looks_wrong),
 )
 RULES = tuple(rule for module in MODULES for rule in module.RULES)
+BESIDE_SETTINGS = (hidden, token_error, staleness, ends)
 RULES_OF_SETTINGS = (
     *printed.RULES,
-    *(rule for module in (hidden, token_error, staleness) for rule in module.RULES_OF_SETTINGS),
+    *(rule for module in BESIDE_SETTINGS for rule in module.RULES_OF_SETTINGS),
 )
