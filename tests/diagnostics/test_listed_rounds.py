@@ -21,6 +21,7 @@ from benchmarks.diagnostics.blind.round_15 import listed as round_15
 from benchmarks.diagnostics.blind.round_17 import listed as round_17
 from benchmarks.diagnostics.blind.round_19 import listed as round_19
 from benchmarks.diagnostics.blind.round_21 import listed as round_21
+from benchmarks.diagnostics.blind.round_23 import listed as round_23
 from course_utils.diagnostics import diagnose
 
 NAMED = {
@@ -238,6 +239,19 @@ NAMED = {
     "rhone": "start_loaded_back",
     "saale": "worst_is_kept",
     "tagus": "evaluation_rows_differ",
+    # round 23
+    "ardley": "pad_is_eos",
+    "clovelly": "pairs_alike",
+    "dunster": "labels_constant",
+    "grasmere": "reward_pays_junk",
+    "hawkshead": "no_signal",
+    "ilmington": "class_weights_inverted",
+    "kersey": "evaluation_rows_differ",
+    "lavenham": "tags_misplaced",
+    "mousehole": "decoder_reads_labels",
+    "polperro": "optimizer_holds_others",
+    "tissington": "rate_zero",
+    "wherwell": "worst_is_kept",
 }
 LEFT = {
     *("reward_ratings", "lora_two_stages", "lm_from_cluster_weights", "dpo_sums"),
@@ -248,12 +262,13 @@ LEFT = {
     "quince_17",
     *("bunting", "jackdaw", "plover", "serin"),
     "ural",
+    *("bibury", "elterwater", "flatford", "nunney", "orford", "ripley", "selworthy", "upnor"),
 }
 LISTED = (
     *(round_7, round_8, round_9, round_10, round_12, round_14, round_15, round_17, round_19),
-    round_21,
+    *(round_21, round_23),
 )
-ROUNDS = dict(zip((7, 8, 9, 10, 12, 14, 15, 17, 19, 21), LISTED, strict=True))
+ROUNDS = dict(zip((7, 8, 9, 10, 12, 14, 15, 17, 19, 21, 23), LISTED, strict=True))
 CASES, ROUND_OF = {}, {}
 for number, one in ROUNDS.items():  # two authors may have taken one name
     named = {f"{n}_{number}" if n in CASES else n: case for n, case in one.CASES.items()}

@@ -1,7 +1,14 @@
 """Looks at the settings: learning rate and schedule, and how replies are sampled."""
 
+from typing import Any
+
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, Sheet
-from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, SCORES, Subject
+from course_utils.diagnostics.diagnosis.sheet.subject import (
+    POLICY,
+    SCORES,
+    Subject,
+    is_of_a_library,
+)
 from course_utils.diagnostics.libraries.trainer import PLAIN, generation_settings
 from course_utils.diagnostics.loss_kind import Loss, may_speak, speaks_for
 
@@ -61,8 +68,24 @@ def _rate(subject: Subject, sheet: Sheet) -> None:
 
 
 def _moves_the_model(subject: Subject) -> bool:
-    """Whether steps as long as the rate reach most weights: new heads and prompts bear more."""
-    return subject.steps_by_rate and subject.share_trainable > MOST
+    """Whether steps as long as the rate reach most weights: new heads and prompts bear more.
+
+    So do a small module of the user's own, and a schedule of hers that scales the rate.
+    """
+    if not subject.steps_by_rate or _scales_the_rate(
+        getattr(subject.trainer, "lr_scheduler", None)
+    ):
+        return False
+    makes_it = getattr(type(subject.trainer), "create_optimizer", None)
+    if subject.optimizer is None and makes_it is not None and not is_of_a_library(makes_it):
+        return False  # which one it will make is not known yet
+    return hasattr(subject.model, "config") and subject.share_trainable > MOST
+
+
+def _scales_the_rate(schedule: Any) -> bool:
+    """Whether the factors of a schedule come from no library's function."""
+    factors = [getattr(one, "func", one) for one in getattr(schedule, "lr_lambdas", ())]
+    return any(not is_of_a_library(one) for one in factors)
 
 
 @speaks_for(Loss.NEXT_TOKEN)

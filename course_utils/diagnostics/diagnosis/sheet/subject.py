@@ -152,7 +152,7 @@ class Subject:
         if self.trainer is None:
             return self.loss_of is not None
         is_given = getattr(self.trainer, "compute_loss_func", None) is not None
-        return is_given or not _is_of_a_library(type(self.trainer).compute_loss)
+        return is_given or not is_of_a_library(type(self.trainer).compute_loss)
 
     @property
     def held_models(self) -> dict[str, nn.Module]:
@@ -233,7 +233,7 @@ def of_trainer(trainer: Any) -> Subject:
         reference=getattr(trainer, "ref_model", None),
         log=trainer.state.log_history,
         makes_own_schedule=getattr(trainer, "lr_scheduler", None) is None
-        and _is_of_a_library(getattr(type(trainer), "create_scheduler", None)),
+        and is_of_a_library(getattr(type(trainer), "create_scheduler", None)),
     )
     try:
         with unchanged(trainer.train_dataset, trainer.data_collator):
@@ -253,7 +253,7 @@ def of_trainer(trainer: Any) -> Subject:
     return subject
 
 
-def _is_of_a_library(method: Any) -> bool:
+def is_of_a_library(method: Any) -> bool:
     """Whether a Trainer's method is the one that its library wrote."""
     return getattr(method, "__module__", "").partition(".")[0] in ("transformers", "trl")
 
