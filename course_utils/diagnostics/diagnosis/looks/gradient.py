@@ -70,7 +70,8 @@ def look_at_gradients(subject: Subject, sheet: Sheet) -> None:
                 judge_terms_of(loss, heard, subject, sheet)
             if may_speak(compare_own_loss, subject.loss):
                 with sheet.trying("the loss beside the model's own"):
-                    compare_own_loss(loss, drawn, subject, sheet)
+                    weighted = any(call.weight is not None for call in heard.calls)
+                    compare_own_loss(loss, drawn, subject, sheet, is_weighted=weighted)
         if flow.not_finite or (loss is not None and not all_finite(loss)):
             _name_operation(subject, flow, sheet)
         else:

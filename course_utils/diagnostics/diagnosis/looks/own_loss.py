@@ -15,16 +15,19 @@ from course_utils.diagnostics.nonfinite.batches import keep
 from course_utils.diagnostics.nonfinite.targets import loss_in
 from course_utils.diagnostics.one_step import open_model
 
-SLIGHT = 1e-3  # of the loss: what dropout and rounding leave
+SLIGHT = 0.02  # of the gradient: what dropout and rounding leave
 AGAINST, SAME = -0.3, 0.995  # cosines of the two gradients
 
 
 @speaks_for(Loss.ROWS, Loss.TAGS, Loss.NEXT_TOKEN, Loss.HIDDEN_TOKENS, Loss.SEQ2SEQ)
-def compare_own_loss(own: Tensor | None, drawn: Tensor, subject: Subject, sheet: Sheet) -> None:
+def compare_own_loss(
+    own: Tensor | None, drawn: Tensor, subject: Subject, sheet: Sheet, *, is_weighted: bool = False
+) -> None:
     """Compare the gradient of a loss of one's own, of the first rows, with that of the model's.
 
     Args:
         own: the loss; `drawn`: the state of the random numbers before its pass, for dropout.
+        is_weighted: whether it weighs the classes: it may then push a batch the other way.
     """
     if not subject.has_own_loss or not has_labels(subject.batch) or not subject.trainable():
         return
@@ -40,20 +43,23 @@ def compare_own_loss(own: Tensor | None, drawn: Tensor, subject: Subject, sheet:
         f"the loss is {own.item():.3g}, the model's own on these rows {plain.item():.3g}; the "
         f"cosine of their gradients is {cosine:.2g}"
     )
-    if cosine < AGAINST:
+    if cosine < AGAINST and not is_weighted:
         sheet.find("loss_against_labels", MEASURED, said, place="compute_loss")
     elif (
-        cosine > SAME and (name := subject.second_model) and not _counts(name, own, drawn, subject)
+        cosine > SAME
+        and (name := subject.second_model)
+        and not _counts(name, gradient, drawn, subject)
     ):
         sheet.find("term_without_part", MEASURED, said, place=f"compute_loss, the term with {name}")
     else:
         sheet.show("the loss beside the model's own", said)
 
 
-def _counts(name: str, own: Tensor, drawn: Tensor, subject: Subject) -> bool:
-    """Whether the loss is another one once that model's outputs are turned round.
+def _counts(name: str, gradient: Tensor, drawn: Tensor, subject: Subject) -> bool:
+    """Whether the gradient is another one once that model's outputs are turned round.
 
-    A teacher that agrees with the labels gives the gradient that they give.
+    A teacher that agrees with the labels gives the gradient that they give. The loss itself may
+    stay: a student that knows nothing is as far from the one as from the other.
     """
 
     def turned(_module: nn.Module, _args: tuple, output: Any) -> None:
@@ -63,12 +69,13 @@ def _counts(name: str, own: Tensor, drawn: Tensor, subject: Subject) -> bool:
 
     handle = subject.held_models[name].register_forward_hook(turned)
     try:
-        with put_back(subject), torch.no_grad():
+        with put_back(subject):
             torch.set_rng_state(drawn)
             loss = loss_in(open_model(subject.trainer, None).loss_of(keep(subject.batch)))
+            now = _vector(loss, subject)
     finally:
         handle.remove()
-    return loss is not None and abs(loss.item() - own.item()) > SLIGHT * abs(own.item())
+    return now is not None and float((now - gradient).norm()) > SLIGHT * float(gradient.norm())
 
 
 def _vector(loss: Tensor | None, subject: Subject) -> Tensor | None:
