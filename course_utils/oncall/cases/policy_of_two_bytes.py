@@ -6,10 +6,10 @@ CASE = Case(
     id="policy_of_two_bytes",
     level=1,
     template="rl_loop",
-    ticket="More than half of the sums are right in the first rollout, as good as any start "
-    "that I have seen. Nobody has ever seen a second rollout. I asked for a step a thousand times "
-    "smaller, and it stops at the same place, to the second. On the old server the same loop ran "
-    "the whole night; it only needed twice the room there.",
+    ticket="More than half of the sums are right in the first rollout, which is as good as any "
+    "start that I have seen. Nobody has ever seen a second rollout. I asked for a step a "
+    "thousand times smaller, and it stops at the same place, to the second. On the old "
+    "server the same loop ran the whole night; it only needed twice the room there.",
     faults=(
         Fault(
             title="float16 weights under AdamW",
