@@ -60,6 +60,13 @@ def test_a_ticket_of_a_lesson_is_drawn_without_any_progress():
     assert fits(folder.draw(seed, 2), "09", None)
 
 
+@pytest.mark.parametrize("level", [1, 2])
+def test_every_class_that_a_lesson_teaches_has_tickets_of_levels_1_and_2(level):
+    taught = set().union(*choosing.TAUGHT_BY.values())
+    of_level = [case for case in map(cases.load, cases.proved()) if case.level == level]
+    assert taught <= {fault.kind for case in of_level for fault in case.faults}
+
+
 def test_lesson_11_has_tickets_of_levels_1_and_2():
     levels = Counter(c.level for c in map(cases.load, cases.proved()) if fits(c, "11", None))
     assert levels[1] >= 4 and levels[2] >= 4
@@ -72,14 +79,14 @@ def test_lesson_11_has_tickets_of_levels_1_and_2():
         ({"lesson": "x"}, "no tickets for a lesson 'x'"),
         ({"kind": "x"}, "no class 'x'"),
         ({"kind": "images"}, "no ticket of level 1 for class images"),
-        ({"lesson": "08"}, "no ticket of level 1 for lesson 08"),
+        ({"kind": "resume"}, "no ticket of level 1 for class resume"),
         ({"lesson": "11", "kind": "rate"}, "for lesson 11 and class rate"),
     ],
 )
 def test_where_nothing_fits_the_reader_is_told_what_does(asked, said):
     with pytest.raises(BadRequest, match=said) as refused:
         choosing.new_seed(None, level=1, **asked)
-    assert ("--level 2" in refused.value.fix) == ("08" in said)
+    assert ("--level 2" in refused.value.fix) == ("resume" in said)
 
 
 def test_the_command_remembers_what_it_gave(tmp_path, monkeypatch):
