@@ -10,7 +10,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.told import Mention
 
 MAX_SHOWN, MAX_QUOTE, WIDTH = 3, 300, 88
-MORE = "Mend this first. --all shows {} cause{} more that the log may point to."
+MORE = "--all shows {} cause{} more that the log may point to."
 IMPROVES = "improves"  # the cause of a number that moves the way it should
 UNSEEN = {  # by the kind of the run
     "supervised": "one batch token by token, with its labels (inspect_batch); the share of weights "
@@ -134,7 +134,8 @@ def _page(answer: Answer, shown: tuple[Finding, ...]) -> str:
     blocks += [_block(n, one) for n, one in enumerate(causes, start=1)]
     blocks += [_no_fault(one) for one in shown if one.cause.healthy]
     if more := len(answer.causes) - len(causes):
-        blocks.append(MORE.format(more, "" if more == 1 else "s"))
+        first = "Mend this first. " if len(causes) == 1 else ""
+        blocks.append(first + MORE.format(more, "" if more == 1 else "s"))
     if answer.is_healthy and answer.num_entries:
         blocks.append(_healthy(answer))
     elif not answer.causes and (answer.num_lines > 1 or answer.num_entries or answer.mentions):

@@ -54,6 +54,13 @@ def test_an_answer_says_the_first_cause_and_on_request_the_others():
         assert f"--all shows {len(others)} cause" in said and "--all" not in whole
 
 
+def test_of_causes_that_fit_the_words_alone_none_is_to_be_mended_first():
+    answer = explain("It never stops, and repeats the same line until the limit.")
+    assert answer.rests_on_words and len(answer.causes) > 3
+    said = str(answer)
+    assert "3. " in said and "--all shows" in said and "Mend this first" not in said
+
+
 @pytest.mark.parametrize(("said", "key"), CRASHES.items())
 def test_a_message_or_an_exit_code_is_explained(said, key):
     answer = explain(said)

@@ -37,7 +37,7 @@ CASE = Case(
             "token would stand, and the KL compares that; it never asks which token comes next.",
             fix="dim=-1, the axis of the vocabulary.",
             threads=("ALBEF#58", "TCL#12"),
-            also_kinds=("bad_numbers",),
+            also_kinds=("normalisation", "bad_numbers"),
         ),
     ),
     non_fixes={

@@ -106,8 +106,11 @@ def _mechanism(numbers: list[PolicyNumbers], replies: LastReplies | None) -> tup
             "no reward function gives a score: each returns None for every reply",
             "return a number, 0.0 for what cannot be judged",
         )
-    if _are_alike(replies):
-        return _greedy(replies)
+    return _greedy(replies) if _are_alike(replies) else _of_rewards(replies)
+
+
+def _of_rewards(replies: LastReplies) -> tuple[str, str]:
+    """Why replies that differ earn alike, and the fix."""
     if earned := replies.clipped_alike:
         return (
             f"the reward functions give {earned}, and reward_clip_range={replies.clip_range} makes "

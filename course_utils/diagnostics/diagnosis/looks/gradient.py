@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from inspect import signature
 
 import torch
+from torch import Tensor
 
 from course_utils.diagnostics.diagnosis.looks.added_rows import look_at_added_rows
 from course_utils.diagnostics.diagnosis.looks.own_loss import compare_own_loss
@@ -63,19 +64,25 @@ def look_at_gradients(subject: Subject, sheet: Sheet) -> None:
             look_at_added_rows(loss, subject, sheet)
         if subject.has_own_loss:
             inputs.judge(sheet)
-            judge_losses(heard, subject, sheet)
-            with sheet.trying("which rows the loss pushes up"):
-                look_at_own_pairs(subject, sheet)
-            with sheet.trying("the terms of the loss"):
-                judge_terms_of(loss, heard, subject, sheet)
-            if may_speak(compare_own_loss, subject.loss):
-                with sheet.trying("the loss beside the model's own"):
-                    weighted = any(call.weight is not None for call in heard.calls)
-                    compare_own_loss(loss, drawn, subject, sheet, is_weighted=weighted)
+            _judge_own_loss(loss, heard, drawn, subject, sheet)
         if flow.not_finite or (loss is not None and not all_finite(loss)):
             _name_operation(subject, flow, sheet)
         else:
             _judge(subject, flow, sheet)
+
+
+def _judge_own_loss(
+    loss: Tensor | None, heard: HeardLosses, drawn: Tensor, subject: Subject, sheet: Sheet
+) -> None:
+    judge_losses(heard, subject, sheet)
+    with sheet.trying("which rows the loss pushes up"):
+        look_at_own_pairs(subject, sheet)
+    with sheet.trying("the terms of the loss"):
+        judge_terms_of(loss, heard, subject, sheet)
+    if may_speak(compare_own_loss, subject.loss):
+        with sheet.trying("the loss beside the model's own"):
+            weighted = any(call.weight is not None for call in heard.calls)
+            compare_own_loss(loss, drawn, subject, sheet, is_weighted=weighted)
 
 
 def _makes_its_batch(subject: Subject) -> bool:

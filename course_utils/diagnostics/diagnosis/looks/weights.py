@@ -105,15 +105,13 @@ def _are_held(subject: Subject, sheet: Sheet) -> None:
     said = f"it holds {len(trainable) - len(missing)} of {len(trainable)} trainable tensors"
     weight = COUNTED if len(missing) >= len(trainable) / 2 else MEASURED
     more = f"the first that it lacks is {missing[0]}"
-    part = _left_out(missing, [name for name in trainable if name not in missing])
-    told = {
-        "why": f"the optimizer holds no {part}: its groups were made without them",
-        "advice": f"give the optimizer every trainable weight, {part} too: a filter by name or by "
-        "shape leaves them out",
-    }
-    sheet.find(
-        "optimizer_holds_others", weight, said, more, place=missing[0], **(told if part else {})
-    )
+    why = advice = ""
+    if part := _left_out(missing, [name for name in trainable if name not in missing]):
+        why = f"the optimizer holds no {part}: its groups were made without them"
+        advice = f"give the optimizer every trainable weight, {part} too: a filter by name or by "
+        advice += "shape leaves them out"
+    key, place = "optimizer_holds_others", missing[0]
+    sheet.find(key, weight, said, more, place=place, why=why, advice=advice)
 
 
 def _left_out(missing: list[str], held: list[str]) -> str:
@@ -124,7 +122,8 @@ def _left_out(missing: list[str], held: list[str]) -> str:
     """
     parts = set.intersection(*(set(name.split(".")) for name in missing))
     parts -= {part for name in held for part in name.split(".")}
-    return min(parts, key=len) if held and parts else ""
+    named = [part for part in parts if not part.isdigit()]  # the number of a layer is no name
+    return min(named, key=len) if held and named else ""
 
 
 def _are_wide_enough(subject: Subject, sheet: Sheet) -> None:
