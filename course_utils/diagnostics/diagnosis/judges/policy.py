@@ -22,6 +22,7 @@ FAR = 0.7  # nats per token between two batches: each probability halves or doub
 HALF = 0.5  # of the replies
 USUAL = 0.1  # of the first entropy, by which the last may differ
 LONGER = 1.3  # mean length of the last third by that of the first
+AS_LONG = 1.02  # times those that win: replies that lose, and are no longer
 WEIGHED_BY_ROW = ("grpo", "sapo")  # a token counts by one over the length of its reply
 
 
@@ -147,14 +148,14 @@ def _movement(numbers: list[PolicyNumbers], sheet: Sheet) -> None:
 
 
 def _length(numbers: list[PolicyNumbers], loss_type: str, sheet: Sheet) -> None:
-    """Replies grow under a loss that pays for it."""
+    """Replies grow under a loss that pays for it, which those that lose gain from."""
     lengths = [one.length for one in numbers if one.length is not None]
     loses = [one.long_loses for one in numbers if one.long_loses is not None]
     third = len(lengths) // 3
     if third < 2:
         return
     early, late = fmean(lengths[:third]), fmean(lengths[-third:])
-    if late > LONGER * early:
+    if late > LONGER * early and (not loses or fmean(loses) > AS_LONG):
         said = f"loss_type {loss_type!r}; replies grow from {early:.3g} to {late:.3g} tokens"
         more = (f"losing replies are {fmean(loses):.2g} times as long",) if loses else ()
         sheet.find("length_is_paid", LIKELY + 1, said, *more, place="loss_type")
