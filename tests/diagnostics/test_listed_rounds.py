@@ -252,6 +252,12 @@ NAMED = {
     "polperro": "optimizer_holds_others",
     "tissington": "rate_zero",
     "wherwell": "worst_is_kept",
+    "bibury": "tokens_unknown",
+    "ripley": "weight_without_gradient",
+    "selworthy": "start_loaded_back",
+    "orford": "frozen_as_drawn",
+    "flatford": "pairs_misaligned",
+    "nunney": "labels_shifted",
 }
 LEFT = {
     *("reward_ratings", "lora_two_stages", "lm_from_cluster_weights", "dpo_sums"),
@@ -262,7 +268,7 @@ LEFT = {
     "quince_17",
     *("bunting", "jackdaw", "plover", "serin"),
     "ural",
-    *("bibury", "elterwater", "flatford", "nunney", "orford", "ripley", "selworthy", "upnor"),
+    *("elterwater", "upnor"),
 }
 LISTED = (
     *(round_7, round_8, round_9, round_10, round_12, round_14, round_15, round_17, round_19),

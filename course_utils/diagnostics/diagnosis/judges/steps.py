@@ -137,6 +137,8 @@ def _gradients(subject: Subject, steps: Steps, sheet: Sheet) -> None:
             rivals=CUT_OR_UNUSED,
         )
         return
+    if _lost(subject, steps, sheet):
+        return
     dead = sum(one.grad_norm == 0 for one in steps.numbers)
     if dead == taken:
         said = f"grad_norm is exactly 0 in {'the step' if taken == 1 else f'all {taken} steps'}"
@@ -149,6 +151,35 @@ def _gradients(subject: Subject, steps: Steps, sheet: Sheet) -> None:
         return
     norm = _before_and_after(subject, steps, norms)
     sheet.clear("gradients", f"all {last.num_trainable} tensors have one, norm {norm}")
+
+
+def _lost(subject: Subject, steps: Steps, sheet: Sheet) -> bool:
+    """Most trained tensors had a gradient, and from one step on none of them has one again."""
+    now = steps.numbers[-1].num_without_grad
+    if now <= MOSTLY * steps.numbers[-1].num_trainable:
+        return False
+    had = max((one.step for one in steps.numbers if one.num_without_grad < now), default=0)
+    since = steps.num_steps - had
+    if not had or since < ENOUGH:
+        return False
+    lost = [n for n, p in subject.trainable().items() if p.grad is None or steps.without_grad[n]]
+    is_merged = any(getattr(layer, "merged", False) is True for layer in subject.model.modules())
+    more = {
+        "why": f"since step {had} the adapter is merged into the weights below it, and a merged "
+        "adapter has no part in the forward pass: it gets no gradient",
+        "advice": "unmerge_adapter() behind whatever merges it, or merge a copy",
+    }
+    sheet.find(
+        "weight_without_gradient",
+        COUNTED,
+        f"{now} of {steps.numbers[-1].num_trainable} trainable tensors have no gradient in the "
+        f"last {since} steps, and had one before",
+        f"such as {lost[0]}" if lost else "",
+        place="merge_adapter" if is_merged else same_layers(lost[0]) if lost else "",
+        rivals="" if is_merged else CUT_OR_UNUSED,
+        **(more if is_merged else {"why": "weights that were trained lose their gradient midway"}),
+    )
+    return True
 
 
 def _next_to_none(subject: Subject, steps: Steps, norms: float, sheet: Sheet) -> bool:

@@ -62,8 +62,10 @@ def _rows_alone(subject: Subject, sheet: Sheet) -> None:
         return
     with evaluated(subject.model), formats_of(subject.model) as formats:
         together = outputs_of(subject.model, batch)
+        masked = "attention_mask" in batch
         apart = [
-            _apart(subject.model, together[b], ids[b], mask[b].bool()) for b in range(len(ids))
+            _apart(subject.model, together[b], ids[b], mask[b].bool(), masked=masked)
+            for b in range(len(ids))
         ]
     if not math.isfinite(max(apart)):
         sheet.miss("rows alone", "the logits of the batch are not finite")
@@ -115,8 +117,11 @@ def _mask_by_pad(subject: Subject, ids: Tensor) -> Tensor | None:
     return is_text.cumsum(1).bool() & is_text.flip(1).cumsum(1).flip(1).bool()
 
 
-def _apart(model: nn.Module, together: Tensor, ids: Tensor, keep: Tensor) -> float:
-    alone = outputs_of(model, {"input_ids": ids[keep][None]})[0]
+def _apart(model: nn.Module, together: Tensor, ids: Tensor, keep: Tensor, *, masked: bool) -> float:
+    """How far a row's logits move; `masked`: the model is handed a mask, and may count on it."""
+    row = {"input_ids": ids[keep][None]}
+    row |= {"attention_mask": torch.ones_like(row["input_ids"])} if masked else {}
+    alone = outputs_of(model, row)[0]
     same = together[keep] if together.dim() == 2 else together
     return float((alone - same).abs().max())
 

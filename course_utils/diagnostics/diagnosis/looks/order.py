@@ -54,6 +54,7 @@ from course_utils.diagnostics.diagnosis.looks.targets import (
     look_at_numbers,
     look_at_tags,
 )
+from course_utils.diagnostics.diagnosis.looks.teacher import look_at_student, look_at_teacher
 from course_utils.diagnostics.diagnosis.looks.text_and_ids import look_at_text_and_ids
 from course_utils.diagnostics.diagnosis.looks.thinking import look_at_thinking
 from course_utils.diagnostics.diagnosis.looks.trends import look_at_trends
@@ -120,6 +121,7 @@ BEFORE = (
     look_at_packing,
     look_at_packed_state,
     look_at_forward,
+    look_at_teacher,
     look_at_split,
     look_at_reference_pull,
     look_at_returns,
@@ -132,6 +134,7 @@ BEFORE = (
 WRITES = OF_TEXT | {Loss.POLICY}
 OF_A_FORWARD_PASS = {
     *(look_at_packing, look_at_packed_state, look_at_forward, look_at_split),
+    look_at_teacher,
     look_at_future,
     show_first_loss,
 }
@@ -161,6 +164,9 @@ def look_after(subject: Subject, sheet: Sheet) -> None:
         look_at_metrics(subject, sheet)
     if not sheet.broken_forward:
         look_at_outcome(subject, sheet)
+        if may_speak(look_at_student, subject.loss):
+            with sheet.trying("what the student says"):
+                look_at_student(subject, sheet)
         with sheet.trying("replies of the first pairs"):
             look_at_displaced(subject, sheet)
         with sheet.trying("the vectors of the pairs"):

@@ -70,13 +70,15 @@ def _named(words: tuple[str, ...], names: list[str]) -> str:
 
 
 def _texts(data: Any, name: str, subject: Subject) -> set[str]:
-    """Its texts, also where it holds them as ids."""
+    """Its texts, also where it holds them as ids; without the end that TRL adds to each."""
+    end = subject.tokenizer.eos_token or ""
     values = column(data, name, MOST)
     texts = [
         _decoded(subject, one) if isinstance(one, list) and one and isinstance(one[0], int) else one
         for one in values
     ]
-    return {one.strip() for one in texts if isinstance(one, str)} - {""}
+    texts = [one.strip().removesuffix(end) for one in texts if isinstance(one, str)]
+    return {one.strip() for one in texts} - {""}
 
 
 def _decoded(subject: Subject, ids: Tensor | list[int]) -> str:

@@ -4,9 +4,12 @@ import re
 from statistics import median
 from typing import Any
 
+from torch import Tensor
+
 from course_utils.diagnostics.diagnosis.measures.data_sets import column, columns_of, ids_of
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.loss_kind import IGNORED, OF_TEXT
 
 NUM_ROWS = 32
 TEXTS = re.compile(r"^(text|content|sentence\d?|document|article|review|question|prompt)$")
@@ -19,6 +22,8 @@ def look_at_text_and_ids(subject: Subject, sheet: Sheet) -> None:
     tokenizer, trainer = subject.tokenizer, subject.trainer
     if tokenizer is None or trainer is None:
         return
+    if subject.loss in OF_TEXT and _learns_unknown(tokenizer, subject.rows, sheet):
+        return
     for name in ("train_dataset", "eval_dataset"):
         data = getattr(trainer, name, None)
         ids = ids_of(data, NUM_ROWS)
@@ -28,13 +33,39 @@ def look_at_text_and_ids(subject: Subject, sheet: Sheet) -> None:
             return
 
 
-def _unknown(tokenizer: Any, ids: list, name: str, sheet: Sheet) -> bool:
+def _learns_unknown(tokenizer: Any, batch: Any, sheet: Sheet) -> bool:
+    """Replies of the first rows whose words are not in the vocabulary."""
+    unknown, special = _unknown_id(tokenizer)
+    labels = (batch or {}).get("labels")
+    if unknown is None or not isinstance(labels, Tensor):
+        return False
+    learnt = [one for one in labels.flatten().tolist() if one != IGNORED and one not in special]
+    share = learnt.count(unknown) / max(1, len(learnt))
+    if share < UNKNOWN:
+        return False
+    token = tokenizer.unk_token
+    sheet.find(
+        "tokens_unknown",
+        COUNTED + 1,
+        f"{share:.0%} of the tokens that the first rows are to learn are {token}",
+        place="the tokenizer's vocabulary, the labels",
+        why=f"the tokenizer does not know the words of the replies: it learns to say {token}",
+    )
+    return True
+
+
+def _unknown_id(tokenizer: Any) -> tuple[int | None, set[int]]:
+    """The id of unknown words, None where it has another part as well; the other special ids."""
     unknown = getattr(tokenizer, "unk_token_id", None)
-    special = {one for one in tokenizer.all_special_ids if one != unknown}
+    is_other = unknown in (tokenizer.pad_token_id, tokenizer.eos_token_id)
+    return None if is_other else unknown, {i for i in tokenizer.all_special_ids if i != unknown}
+
+
+def _unknown(tokenizer: Any, ids: list, name: str, sheet: Sheet) -> bool:
+    unknown, special = _unknown_id(tokenizer)
     tokens = [one for row in ids for one in row if one not in special]
     share = sum(one == unknown for one in tokens) / max(1, len(tokens))
-    is_other = unknown in (None, tokenizer.pad_token_id, tokenizer.eos_token_id)
-    if is_other or share < UNKNOWN:
+    if unknown is None or share < UNKNOWN:
         return False
     said = f"{share:.0%} of the tokens of {name} are {tokenizer.unk_token}"
     sheet.find("tokens_unknown", COUNTED + 1, said, place=f"{name}, the tokenizer")

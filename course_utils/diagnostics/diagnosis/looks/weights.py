@@ -4,7 +4,7 @@ import math
 from itertools import islice
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from course_utils.diagnostics.diagnosis.measures.weight_groups import GROUPS
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
@@ -61,14 +61,19 @@ def _are_drawn(subject: Subject, sheet: Sheet) -> None:
     """Norms that are 1 throughout: right for a run from scratch alone."""
     if subject.has_ended or subject.log:
         return
-    norms = [
-        weight
-        for name, weight in subject.model.named_parameters()
-        if GROUPS["norms"].search(name) and name.endswith("weight") and weight.dim() == 1
-    ]
-    subject.is_drawn = len(norms) > 1 and all(bool((one == 1).all()) for one in norms)
+    subject.is_drawn = norms_are_drawn(subject.model)
     if subject.is_drawn:
         sheet.show("the weights", DRAWN)
+
+
+def norms_are_drawn(model: nn.Module) -> bool:
+    """Whether all weights of norms are 1; a model without two of them says nothing."""
+    norms = [
+        weight
+        for name, weight in model.named_parameters()
+        if GROUPS["norms"].search(name) and name.endswith("weight") and weight.dim() == 1
+    ]
+    return len(norms) > 1 and all(bool((one == 1).all()) for one in norms)
 
 
 def _are_trainable(subject: Subject, sheet: Sheet) -> None:

@@ -34,6 +34,7 @@ class Loads:
     at: int = 0  # steps that were taken before it
     back: int = 0  # tensors that have the values of the start
     share: float = 1.0  # of the way from the start to the trained weights, that they have gone
+    left: float = 1.0  # of that way, what the weights have gone when the watch ends
     _start: dict[str, Tensor] = field(default_factory=dict)  # some of each trained tensor's numbers
 
     @contextmanager
@@ -45,6 +46,8 @@ class Loads:
             yield
         finally:
             handle.remove()
+            with suppress(Exception):  # a model whose weights are elsewhere by now
+                self.left = 1 - self.steps.gone_back()
 
     def _hear(self, _module: Any, state: Mapping, *_args: Any) -> None:
         if not self.steps.num_steps:
@@ -72,6 +75,7 @@ class Loads:
     def judge(self, sheet: Sheet) -> None:
         self._data(sheet)
         if not self.loaded:
+            self._written(sheet)
             return
         said = f"load_state_dict was given {self.loaded} trained tensors"
         place = "model.state_dict(), load_state_dict"
@@ -82,22 +86,18 @@ class Loads:
             more = f"{said}, behind {self.at} steps, and each has the values of before the first"
             sheet.find("start_loaded_back", COUNTED, more, place="load_state_dict")
         elif self.at == self.steps.num_steps and not self.equal and self.share < HARDLY:
-            sheet.find(
-                "start_loaded_back",
-                MEASURED,
-                f"{said}, behind {self.at} steps, and they have gone {self.share:.1%} of the way "
-                "from the first weights to the trained ones",
-                place="the average of the weights, load_state_dict",
-                why="the weights that are loaded at the end are nearly those from before the first "
-                f"step: an average that is longer than the {self.at} steps of the run",
-                advice="a decay whose memory, 1 / (1 - decay) steps, is a small part of the run, "
-                "or one that begins small; evaluate the averaged weights before they are kept",
-            )
+            _nearly_the_start(f"{said}, behind {self.at} steps, and they have", self.share, sheet)
         elif self.equal == self.loaded and (when := best_before_last(self.subject)):
             more = f"{said}, and each has the value that the model had already"
             sheet.find("last_loaded_as_best", MEASURED, more, when, place=place)
         elif self.subject.was_put_back:
             sheet.show("weights that were loaded", f"{said} of other values than it had")
+
+    def _written(self, sheet: Sheet) -> None:
+        """Weights that were copied into the model behind the last step, with no load."""
+        if self.steps.num_steps >= BEGIN and self.left < HARDLY:
+            said = f"most weights were written anew behind step {self.steps.num_steps}, and have"
+            _nearly_the_start(said, max(self.left, 0.0), sheet)
 
     def _data(self, sheet: Sheet) -> None:
         """Behind each load the batches of the beginning come again, in their order.
@@ -127,6 +127,19 @@ class Loads:
             advice="skip the batches that were read (itertools.islice, skip_first_batches), or "
             "save the loader's state with the weights",
         )
+
+
+def _nearly_the_start(said: str, share: float, sheet: Sheet) -> None:
+    sheet.find(
+        "start_loaded_back",
+        MEASURED,
+        f"{said} gone {share:.1%} of the way from the first weights to the trained ones",
+        place="the average of the weights, as it is put into the model",
+        why="the weights of the end are nearly those from before the first step: an average that "
+        "is longer than the run",
+        advice="a decay whose memory, 1 / (1 - decay) steps, is a small part of the run, or one "
+        "that begins small; evaluate the averaged weights before they are kept",
+    )
 
 
 def _gone(given: list[tuple[Tensor, Tensor]], trained: list[Tensor]) -> float:

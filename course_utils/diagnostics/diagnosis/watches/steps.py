@@ -82,6 +82,14 @@ class Steps:
             of[0], of[1] = of[0] + self.changed[name], of[1] + compared
         return [f"{name} {changed / whole:.0%}" for name, (changed, whole) in groups.items()]
 
+    def gone_back(self) -> float:
+        """The share of the way from the start to the last step that was undone since."""
+        weights = dict(self.model.named_parameters())
+        if not self._after.keys() <= weights.keys() or self._origin.keys() != self._after.keys():
+            return 0.0
+        now = {name: _sample(weights[name]) for name in self._after}
+        return _undone(self._origin, self._after, now)
+
     def rates(self) -> list[float]:
         return [one.lr for one in self.numbers]
 
