@@ -22,6 +22,16 @@ ONE_IS_MISSING = (
     "or waits elsewhere",
     "find what that process does: its own last lines and its own error are what counts",
 )
+PREPARES = re.compile(
+    r"((?:Running tokenizer|Tokenizing|Converting format|Map|Filter|Packing|Grouping texts|"
+    r"Generating \w+ split)\b[^:\n]{0,40}):\s+(\d+)%\|[^|]*\|\s*(\d+)/(\d+) \["
+)
+WAIT_FOR_DATA = (
+    "the processes wait at a barrier while one of them prepares the data, and its work takes "
+    "longer than the limit of a wait: no device and no network is at fault",
+    "a longer limit (ddp_timeout, init_process_group(timeout=...)), more workers for the "
+    "preparation (num_proc), or prepare the data once before, and load what was saved",
+)
 OTHER_SIZE = (
     "the processes bring different sizes to one collective: what is synchronised has another shape "
     "on one of them (a buffer that grew with the rows, a tensor that is not padded)",
@@ -36,8 +46,13 @@ class Collectives:
     waits: dict[int, tuple[int, str, str]] = field(default_factory=dict)
     at_work: dict[int, int] = field(default_factory=dict)  # the number that a rank is at
     stacks: Stacks = field(default_factory=Stacks)
+    prepared: str = ""  # how far the data is prepared when the first wait ends
 
     def hear(self, where: str, text: str) -> None:
+        if not self.waits and (bar := PREPARES.search(text)):
+            name, share, done, whole = bar.groups()
+            is_done = int(done) >= int(whole)
+            self.prepared = "" if is_done else f"{where}: {name} is at {share}%, {done} of {whole}"
         self.stacks.hear(where, text)
         found = WATCHED.search(text)
         if found and len(self.waits) < MAX_RANKS:
@@ -50,6 +65,8 @@ class Collectives:
         """What waits and stacks say of the cause, and what to do; None where they say nothing."""
         if by_stacks := self.stacks.told():
             return by_stacks
+        if self.prepared:
+            return WAIT_FOR_DATA
         waits, ranks = list(self.waits.values()), sorted({*self.waits, *self.at_work})
         if len(waits) < 2 or ranks != list(range(len(ranks))):
             return ONE_IS_MISSING if len(waits) > 1 and len(set(waits)) == 1 else None
@@ -59,7 +76,8 @@ class Collectives:
 
     def evidence(self) -> tuple[str, ...]:
         """In which operation the ranks wait, whether it is the same one, and their stacks."""
-        return (*self._waits_said(), *self.stacks.evidence())
+        bar = (self.prepared,) if self.prepared else ()
+        return (*bar, *self._waits_said(), *self.stacks.evidence())
 
     def _waits_said(self) -> tuple[str, ...]:
         if not self.waits:

@@ -9,7 +9,15 @@ from course_utils.explain.fields import canonical
 SUMMARY = {"train_runtime", "total_flos", "train_samples_per_second"}
 MAX_QUOTE = 160
 LEFT_OUT = "lm loss (left out, which Megatron does with nan)"
-NO_METRIC = {"step", "epoch", "learning_rate", "loss_scale", "kl_coefficient", "tokens"}
+NO_METRIC = {
+    "step",
+    "planned_steps",
+    "epoch",
+    "learning_rate",
+    "loss_scale",
+    "kl_coefficient",
+    "tokens",
+}
 
 
 @dataclass(frozen=True)
@@ -69,6 +77,9 @@ def entries_of_row(
         known, number = canonical(str(name)), number_of(value)
         if known and number is not None and known not in numbers:
             numbers[known], names[known] = number, str(name).strip()
+            whole = str(value).strip().partition("/")[2]
+            if known == "step" and whole.isdigit():
+                numbers["planned_steps"], names["planned_steps"] = float(whole), names[known]
     if numbers.get("skipped") == 0 and "loss" not in numbers and "skipped iter" in names["skipped"]:
         numbers["loss"], names["loss"] = math.nan, LEFT_OUT
     entry = Entry(where, short(text), numbers, names, sums_up)

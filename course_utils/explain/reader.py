@@ -21,6 +21,7 @@ from course_utils.explain.in_force import with_what_is_in_force
 from course_utils.explain.log import Log
 from course_utils.explain.module_names import names_apart
 from course_utils.explain.numbers import listed, said, thirds, trend
+from course_utils.explain.plans import plans
 from course_utils.explain.reading import read
 from course_utils.explain.rules.gradients import scaler_skips
 from course_utils.explain.runs import (
@@ -132,6 +133,7 @@ def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
         found.append(skips)
     found += [one for one in heard.findings(log) if not _is_answered(one, log, beside)]
     found += [*served(beside), *summed(beside), *spoken(beside), *names_apart(beside)]
+    found += plans(log, beside)
     found += [*shown_rows(beside), *turned_round(beside, log)]
     if not any(one.weight >= LATER for one in found):
         found += standstill(beside)

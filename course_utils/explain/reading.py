@@ -16,7 +16,7 @@ from course_utils.explain.lines import is_cut, parts
 from course_utils.explain.ranks import Ranks, speaker
 from course_utils.explain.tables import NUMBER, Table
 
-_WRAPPED = rf"(?:[\w.]+\()?['\"]?(?P<value>{NUMBER})(?:/\d+)?['\"]?(?:, [\w.]+=[\w.:'\"]+)*\)?"
+_WRAPPED = rf"(?:[\w.]+\()?['\"]?(?P<value>{NUMBER}(?:/\d+)?)['\"]?(?:, [\w.]+=[\w.:'\"]+)*\)?"
 QUOTED = re.compile(rf"['\"](?P<name>[^'\"{{}}]{{1,80}})['\"]\s*:\s*{_WRAPPED}(?=\s*[,}}\]]|\s*$)")
 _AFTER = r"(?:\s*\([^()]*\))?\**(?=\s+-(?:\s|$)|\s*$|\s{2,}|\s+[\w@./-]+:|\s*[|,])"
 _BARE = r"(?<=iteration)|(?<=loss)|(?<=lr)|(?<=[Ss]tep)"  # names that may stand without a colon

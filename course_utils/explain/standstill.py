@@ -20,7 +20,8 @@ _OF_A_NUMBER = re.compile(
     re.IGNORECASE,
 )
 _AT_A_LEVEL = re.compile(
-    r"^\s*(?:at|around|near|on|in|to)\s+(?:~|about )?(?:\d*\.\d+|a (?:local|plat)|ln)"
+    r"^\s*(?:at|around|near|on|in|to)\s+(?:~|about )?(?:\d*\.\d+|a (?:local|plat)|ln|"
+    r"(?:the |one )?same (?:value|number|level|loss|score|reward))"
 )
 _NOT_SO = re.compile(
     r"\b(?:not|never|no longer|avoid|may|might|could|can|if|potential|possible|"
