@@ -21,11 +21,13 @@ PROGRAMS = {
     "files: the place is the first line with a word of theirs, and of two classes that fit it is "
     "the first)",
     "bisect": "draws settings at random until the log looks better, and cuts them down",
+    "commonest": "puts back what most tickets of its kind share, as in the next section",
+    "both": "mends as *commonest* does, and takes the first fault's class from `diagnose`",
 }
 WHEN = (
-    "*nothing*, *explain* and *diagnose* were scored on 2026-11-28, with fourteen kinds of run, "
-    "*bisect* before. A report on files that nobody changed counts here: a bench asks once, so "
-    "that nothing can be guessed."
+    "Scored on 2026-11-28, with fourteen kinds of run; *commonest* and *both* have seen "
+    f"{oncall_scores.NUM_SEEN} tickets of other seeds. A report on files that nobody changed "
+    "counts here: a bench asks once, so that nothing can be guessed."
 )
 READERS = Path(__file__).with_name("readers.json")
 

@@ -329,6 +329,18 @@ def kept() -> dict[str, dict[str, dict[str, int]]]:
     return json.loads(PATH.read_text(encoding="utf-8")) if PATH.exists() else {}
 
 
+def fix_here(seen: dict[str, Seen]) -> None:
+    """Put back what is shared in the ticket of the current folder, and report it."""
+    here = Path.cwd()
+    paths = [*here.glob("*.py"), *here.glob("data/*.jsonl"), here / "config.yaml"]
+    files = {path.relative_to(here).as_posix(): path.read_text() for path in paths}
+    num_faults = Path("report.yaml").read_text().count("- file:")
+    fixed, entries = restored(files, seen[kind_of(files)], num_faults)
+    for name, text in fixed.items():
+        Path(name).write_text(text)
+    Path("report.yaml").write_text(yaml.safe_dump({"faults": entries}))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("what", choices=("seen", "fix", "score"))
@@ -349,14 +361,7 @@ def main() -> None:
             known.setdefault(WRITTEN[asked.version], {})[str(num)] = dict(total)
             PATH.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
         return
-    here = Path.cwd()
-    paths = [*here.glob("*.py"), *here.glob("data/*.jsonl"), here / "config.yaml"]
-    files = {path.relative_to(here).as_posix(): path.read_text() for path in paths}
-    num_faults = Path("report.yaml").read_text().count("- file:")
-    fixed, entries = restored(files, seen[kind_of(files)], num_faults)
-    for name, text in fixed.items():
-        Path(name).write_text(text)
-    Path("report.yaml").write_text(yaml.safe_dump({"faults": entries}))
+    fix_here(seen)
 
 
 if __name__ == "__main__":
