@@ -85,6 +85,7 @@ RATES = (
         explains=NOTHING_MOVES,
         follows=OUTCOME | {"rates used"},
         speaks_of=OF_RATES,
+        beside="schedule",
     ),
     Cause(
         "rate_not_asked",

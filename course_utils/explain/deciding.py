@@ -7,7 +7,14 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from course_utils.explain import allocations, checkpoints, engines, tokens, zero_gradient
+from course_utils.explain import (
+    allocations,
+    checkpoints,
+    engines,
+    schedules,
+    tokens,
+    zero_gradient,
+)
 from course_utils.explain.beside import Beside
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
@@ -151,4 +158,5 @@ _BY_NAME: dict[str, Callable[[Finding, Beside, Log], Finding]] = {
     "killed": _killed,
     "adapter on a base": tokens.untrained_end,
     "updates": _random,
+    "schedule": schedules.planned,
 }

@@ -88,6 +88,7 @@ _PATTERNS = tuple(
         (
             "importance_ratio",
             r"(train/)?sampling/importance_sampling_ratio/mean|.*rollout_is_mean|"
+            r"(train/)?(sampling_)?importance_(sampling_)?ratio|"
             r"importance ratio|ppo_actor/update/behave_imp_weight/avg",
         ),
         (
@@ -109,7 +110,7 @@ _PATTERNS = tuple(
             "length",
             r"(train/)?(completions?/)?mean_length|completion_length|response_length(/mean)?|"
             r"resp(onse)?_len|glen|rollout/response_len/mean|mean generation length|"
-            r"generate/avg_num_tokens",
+            r"generate/avg_num_tokens|(train/)?mean_gen_tokens_per_sample",
         ),
         (
             "grad_norm",

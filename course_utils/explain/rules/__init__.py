@@ -19,6 +19,7 @@ from course_utils.explain.rules import (
     printed,
     rates,
     replies,
+    reply_weights,
     same_scores,
     staleness,
     start,
@@ -30,7 +31,7 @@ from course_utils.explain.rules import (
 
 MODULES = (
     *(nonfinite, hidden, evaluations, gradients, groups, collapse, policy, replies),
-    *(token_error, sync, drift, same_scores),
+    *(token_error, sync, drift, same_scores, reply_weights),
     *(preference, rates, start, still, training, measured, looks_wrong),
 )
 RULES = tuple(rule for module in MODULES for rule in module.RULES)
