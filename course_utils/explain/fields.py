@@ -59,6 +59,8 @@ _PATTERNS = tuple(
             "effective_share",
             r"(\w+/)*(rollout_(corr|is)[_/])?(ess(_ratio)?|(rollout_is_)?eff(ective)?_sample_size)",
         ),
+        ("trainer_perplexity", r"(\w+/)*(rollout_corr[/_])?training_ppl"),
+        ("sampler_perplexity", r"(\w+/)*(rollout_corr[/_])?rollout_ppl"),
         ("token_error", r"(train/)?token[_ ]mult[_ ]prob[_ ]error"),
         ("kl_loss", r"(actor/|train/)?kl_loss"),
         ("kl_coefficient", r"actor/kl_coef|(critic/|objective/)?kl_coef"),

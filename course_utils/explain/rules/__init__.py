@@ -8,6 +8,7 @@ from course_utils.explain.rules import (
     drift,
     ends,
     evaluations,
+    first_update,
     gradients,
     groups,
     hidden,
@@ -35,7 +36,7 @@ MODULES = (
     *(preference, rates, start, still, training, measured, looks_wrong),
 )
 RULES = tuple(rule for module in MODULES for rule in module.RULES)
-BESIDE_SETTINGS = (hidden, token_error, staleness, ends)
+BESIDE_SETTINGS = (hidden, token_error, first_update, staleness, ends)
 RULES_OF_SETTINGS = (
     *printed.RULES,
     *(rule for module in BESIDE_SETTINGS for rule in module.RULES_OF_SETTINGS),
