@@ -126,6 +126,7 @@ RATES = (
         explains=keys("rate_not_asked rate_too_high"),
         speaks_of=OF_RATES,
         complaints=(("jumps on resuming", 1),),
+        beside="resume",
     ),
     Cause(
         "begun_anew",

@@ -11,6 +11,7 @@ from course_utils.explain import (
     allocations,
     checkpoints,
     engines,
+    resumed,
     schedules,
     tokens,
     zero_gradient,
@@ -159,4 +160,5 @@ _BY_NAME: dict[str, Callable[[Finding, Beside, Log], Finding]] = {
     "adapter on a base": tokens.untrained_end,
     "updates": _random,
     "schedule": schedules.planned,
+    "resume": resumed.ruled_out,
 }

@@ -127,7 +127,7 @@ _PATTERNS = tuple(
         ("loss_scale", r"((loss|grad)[_ ])?scale|loss_scaler?"),
         (
             "loss",
-            r"(train/|actor/|training[ _]|minibatch |lm[ _])?loss|train[ _]loss(_step)?|"
+            r"(train/|actor/|training[ _]|minibatch |lm[ _]|total_)?loss|train[ _]loss(_step)?|"
             r"loss[ _/]train(ing)?|objective/loss|tensor|reduced_train_loss",
         ),
     )

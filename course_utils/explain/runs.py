@@ -54,10 +54,17 @@ def of_an_earlier_run(log: Log, beside: Beside) -> list[Finding]:
         found = [one for one in shown_by(run, own) if not one.cause.healthy]
         if found:
             heard = beside if beside.changed() else own
-            found = [replace(one, for_it=(*one.for_it, AFTER_IT)) for one in found]
+            after = () if _is_resumed(log) else (AFTER_IT,)
+            found = [replace(one, for_it=(*one.for_it, *after)) for one in found]
             found = [decided(one, heard, run) for one in found]
             return [with_difference(one, run, log, log, beside) for one in found]
     return []
+
+
+def _is_resumed(log: Log) -> bool:
+    """Whether the last run is said to go on from a checkpoint, so that it is no comparison."""
+    last = log.earlier[-1].entries[-1]
+    return any(entry is last for entry, _ in log.resumes)
 
 
 def beside_a_sound_run(found: list[Finding], log: Log, beside: Beside) -> list[Finding]:

@@ -21,6 +21,7 @@ from course_utils.explain.rules import (
     rates,
     replies,
     reply_weights,
+    resumes,
     same_scores,
     staleness,
     start,
@@ -28,6 +29,7 @@ from course_utils.explain.rules import (
     sync,
     token_error,
     training,
+    unfilled,
 )
 
 MODULES = (
@@ -36,7 +38,7 @@ MODULES = (
     *(preference, rates, start, still, training, measured, looks_wrong),
 )
 RULES = tuple(rule for module in MODULES for rule in module.RULES)
-BESIDE_SETTINGS = (hidden, token_error, first_update, staleness, ends)
+BESIDE_SETTINGS = (hidden, token_error, first_update, staleness, ends, resumes, unfilled)
 RULES_OF_SETTINGS = (
     *printed.RULES,
     *(rule for module in BESIDE_SETTINGS for rule in module.RULES_OF_SETTINGS),

@@ -1,4 +1,4 @@
-"""GRPO and PPO: sampler and trainer differ before an update has parted them; `rule(log, beside)`."""
+"""GRPO and PPO: sampler and trainer differ before an update parts them: `rule(log, beside)`."""
 
 import math
 import re

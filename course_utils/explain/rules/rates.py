@@ -6,7 +6,8 @@ from itertools import pairwise
 
 from course_utils.explain.entries import MAX_QUOTE, Entry, Line
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import WARMS_UP, Log, finite
+from course_utils.explain.log import Log, finite
+from course_utils.explain.log_words import WARMS_UP
 from course_utils.explain.numbers import listed, said, thirds
 
 LARGE_RATE, TINY_RATE = 1e-2, 1e-9
