@@ -20,7 +20,7 @@ IDS = {  # of the ends that models have, as their tokenizers number them
 _END = "|".join(map(re.escape, IDS))
 _LEARNT = re.compile(rf"\blabels?\b.*?({_END})(?:\\n|[\s'\"\])])*$", re.IGNORECASE)
 _STOPS = re.compile(
-    rf"\beos_token['\"]?\s*[:=]\s*(?:\{{\s*['\"]content['\"]\s*:\s*)?['\"]?({_END})"
+    rf"\beos[_ ]token['\"]?\s*[:=]\s*(?:\{{\s*['\"]content['\"]\s*:\s*)?['\"]?({_END})"
 )
 _STOP_IDS = re.compile(r"\beos_token_id['\"]?\s*[:=]\s*(\[[\d,\s]+\]|\d+)")
 _RUNS_ON = re.compile(

@@ -84,7 +84,7 @@ class Log:
         if self.entries and log_words.RESUMES.search(line.text):
             self.resumes.append((self.entries[-1], line))
             del self.resumes[:-MAX_KEPT]
-        if self.entries and log_words.ANOTHER_RUN.search(line.text):
+        if len(self.entries) > 1 and log_words.ANOTHER_RUN.search(line.text):
             self.another = line
         if log_words.NO_KL.search(line.text):
             self.no_kl = line
@@ -165,7 +165,7 @@ class Log:
         epoch = entry.numbers.get("epoch")
         name = "step" if epoch is None or self._is_whole_epoch(epoch) else "epoch"
         last, now = self._counts.get(name), entry.numbers.get(name)
-        if self.another is not None and len(self.entries) > 1:
+        if self.another is not None:
             return f"{self.another.where} says: {self.another.text.strip()[:MAX_QUOTE]}"
         if last is None or now is None or not now < FALLS_BACK * last or len(self.entries) < 2:
             return ""

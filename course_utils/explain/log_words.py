@@ -11,11 +11,13 @@ RESUMES = re.compile(
     r"\bresum(?:e|ed|ing)\b(?!\W{0,2}[=:])|\b(?:re)?started again\b|\bSIGTERM\b|^Terminated\b",
     re.IGNORECASE,
 )
+_OF_ANOTHER = (
+    r"\b(?:(?:for|as a) (?:reference|comparison)|(?:baseline|reference|working|good|other|healthy|"
+    r"sound|earlier|comparison) (?:run|job|log))\b[^:=]{0,40}"
+)
 ANOTHER_RUN = re.compile(  # the head of a block that is pasted beside the run
-    r"^(?!\W*(?:\d{4}-\d\d|\[|\())(?!.*\bresum)[^:=]{0,90}\b"
-    r"(?:(?:for|as a) (?:reference|comparison)|"
-    r"(?:baseline|reference|working|good|other|healthy|sound|earlier|comparison) (?:run|job|log))\b"
-    r"[^:=]{0,40}:?\s*$",
+    rf"^(?!\W*(?:\d{{4}}-\d\d|\[|\())(?!.*\bresum)"
+    rf"(?:[^:=]{{0,90}}{_OF_ANOTHER}:\s*$|\W{{1,6}}[^:=]{{0,60}}{_OF_ANOTHER}\W*$)",
     re.IGNORECASE,
 )
 NO_KL = re.compile(r"\b(?:beta|kl_coef)\b\W*(?:is|=|:)?\W*0(?:\.0+)?(?![\d.])", re.IGNORECASE)

@@ -18,11 +18,11 @@ _SIZE = re.compile(
     re.IGNORECASE,
 )
 _FINE_WITHOUT = re.compile(
-    rf"(?:without|no|disabl\w+|{_CUT}\w* (?:size )?(?:=|is|of)? ?1\b)[^.\n]{{0,40}}?(?:{_CUT})?"
-    r"[^.;\n]{0,40}\b(?:fine|as usual|works?|normal\w*|correct\w*|finite|a number|good)\b",
+    rf"(?:\b(?:without|no|disabling) (?:\w+ )?{_CUT}|{_CUT}(?:[-_ ]size)?(?: ?=| is| of)? ?1\b)"
+    r"[^.;\n]{0,60}\b(?:fine|as usual|works?|normal\w*|correct\w*|finite|a number|good)\b",
     re.IGNORECASE,
 )
-_NAMED = re.compile(_CUT, re.IGNORECASE)
+_OF_EVALUATION = re.compile(r"\beval\w*|\bvalid\w+|\bnan\b", re.IGNORECASE)
 OF_A_SHARD = (
     "the evaluation is nan where a row is cut over {} processes, and a number where it is not: a "
     "process whose part of a row holds no label (padding, or prompt alone) has a mean over "
@@ -77,8 +77,8 @@ def _number_without(log: Log, sizes: list[tuple[Line, int]]) -> str:
 def _said_without(beside: Beside) -> str:
     """What the writer says of a run whose rows are whole; "" if nothing."""
     for line in beside.told():
-        found = _FINE_WITHOUT.search(line.text) if _NAMED.search(line.text) else None
-        if found:
+        found = _FINE_WITHOUT.search(line.text)
+        if found and _OF_EVALUATION.search(line.text):
             return f"{line.where} says: {found[0][:MAX_QUOTE]}"
     return ""
 

@@ -22,11 +22,13 @@ _ONE_UPDATE = re.compile(
 )
 _PADDED = re.compile(r"use_remove_padding['\"]?\s*[=:]\s*['\"]?false", re.IGNORECASE)
 OF_OTHER_INPUT = (
-    "the trainer gives the sampled tokens other probabilities than the engine that sampled them, "
-    "from the first entry on, where both still have the same weights: nothing has moved, so the "
-    "trainer scores another input (attention mask, padding, positions, template) or divides by "
-    "another temperature"
+    "the trainer gives the sampled tokens other probabilities than {}, from the first entry on, "
+    "where both still have the same weights: nothing has moved, so the trainer scores another "
+    "input (attention mask, padding, positions, template), drops out, or divides by another "
+    "temperature"
 )
+THE_ENGINE = "the engine that sampled them"
+WHAT_IS_KEPT = "those that it holds them against (the engine's, or its own of just before)"
 COMPARE = (
     "score one sampled reply in the trainer, alone and without padding, and compare its log-probs "
     "with the engine's token by token: where they agree, the mask, the padding or the positions "
@@ -53,7 +55,7 @@ def scored_otherwise(log: Log, beside: Beside) -> Finding | None:
         7.7,
         entry,
         tuple(proof),
-        why=OF_OTHER_INPUT,
+        why=OF_OTHER_INPUT.format(THE_ENGINE if apart else WHAT_IS_KEPT),
         advice=COMPARE.format(UNPADDED if padded else ""),
     )
 

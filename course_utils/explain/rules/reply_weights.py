@@ -51,7 +51,8 @@ def product_over_a_reply(log: Log) -> Finding | None:
         f"by token the two agree: {said(shown, *(n for n in agree if n in shown.numbers))}",
     ]
     if norms := finite(log.values("grad_norm")):
-        proof.append(f"grad_norm {min(norms):.2g} to {max(norms):.2g}: {1 / middle:.0f} times less")
+        more = f"a mean weight of 1 would make it about {1 / middle:.0f} times as large"
+        proof.append(f"grad_norm {min(norms):.2g} to {max(norms):.2g}; {more}")
     lengths = finite(log.values("length"))
     tokens = f"{median(lengths):.0f} tokens" if lengths else "a long reply"
     return Finding(
