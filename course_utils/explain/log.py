@@ -101,8 +101,12 @@ class Log:
         return self.resumes[-1] if self.resumes else None
 
     def add(self, entry: Entry) -> bool:
-        """Keep an entry; True if it begins another run, which replaces the one before."""
+        """Keep an entry; True if it begins another run, which replaces the one before.
+
+        One that is pasted beside it replaces nothing: what was said of the run before still holds.
+        """
         self.num_entries += 1
+        is_beside = self.another is not None
         restart = "" if _is_evaluation(entry) else self._restart(entry)
         if restart:
             self._begin_anew(restart)
@@ -114,7 +118,7 @@ class Log:
         self.num_of_last += 1
         if len(self.entries) > MAX_KEPT:
             self._thin_out()
-        return bool(restart)
+        return bool(restart) and not is_beside
 
     def _begin_anew(self, restart: str) -> None:
         self.earlier.append(replace(self, earlier=[]))

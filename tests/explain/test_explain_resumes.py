@@ -140,3 +140,11 @@ def test_words_about_a_reference_within_a_run_part_nothing():
     log = rows(12, loss=lambda n: 2 - n / 10, grad_norm=1.0)
     told = answer(log[:6], "Loading the reference model for comparison with policy: done", log[6:])
     assert "More than one run" not in str(told)
+
+
+def test_what_a_run_died_of_is_not_forgotten_for_the_run_that_is_pasted_beside_it():
+    lost = [{key: one[key] for key in ("loss", "grad_norm")} for one in LEARNS]
+    died = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.10 GiB."
+    told = answer(lost, died, "## the good run", lost)
+    assert "line 10 says: ## the good run" in told.restart
+    assert "cuda_memory" in [one.key for one in told.findings]
