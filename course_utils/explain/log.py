@@ -49,6 +49,7 @@ class Log:
     resumed: Line | None = None  # the line, before any entry, that says so
     resumes: list[tuple[Entry, Line]] = field(default_factory=list)  # lines between entries say so
     another: Line | None = None  # says, behind the last entry, that what follows is another run
+    is_beside: bool = False  # pasted behind the run that the log is about, which it replaces not
     no_kl: Line | None = None  # says that the KL term has the weight 0
     weighs_kl: Line | None = None  # says that it has a weight
     kl_not_computed: Entry | None = None  # the first of the entries, whose kl is nan in all
@@ -106,7 +107,6 @@ class Log:
         One that is pasted beside it replaces nothing: what was said of the run before still holds.
         """
         self.num_entries += 1
-        is_beside = self.another is not None
         restart = "" if _is_evaluation(entry) else self._restart(entry)
         if restart:
             self._begin_anew(restart)
@@ -118,11 +118,12 @@ class Log:
         self.num_of_last += 1
         if len(self.entries) > MAX_KEPT:
             self._thin_out()
-        return bool(restart) and not is_beside
+        return bool(restart) and not self.is_beside
 
     def _begin_anew(self, restart: str) -> None:
         self.earlier.append(replace(self, earlier=[]))
         del self.earlier[:-MAX_RUNS]
+        self.is_beside = self.another is not None
         self.restart, self.num_of_last, self.another = restart, 0, None
         self.entries, self.skips, self.error, self.summary = [], [], None, None
         self._states, self._turning, self._counts = {}, set(), {}

@@ -7,7 +7,7 @@ from course_utils.causes.shared import NOT_FINITE
 from course_utils.explain.beside import Beside, Setting
 from course_utils.explain.deciding import decided
 from course_utils.explain.engines import by_temperature
-from course_utils.explain.entries import Entry, Line
+from course_utils.explain.entries import Entry, Line, place
 from course_utils.explain.finding import AFTER_IT, Finding
 from course_utils.explain.log import TRAINED, Log
 from course_utils.explain.numbers import said
@@ -117,9 +117,11 @@ def span(run: Log) -> str:
 
 
 def of_finding(log: Log, at: object) -> Log:
-    """The run in which an entry stands; the last one for anything else."""
-    runs = (run for run in log.earlier if any(entry is at for entry in run.entries))
-    return log if isinstance(at, Line) else next(runs, log)
+    """The run in which an entry stands; the last one for a line, if none is pasted beside it."""
+    if isinstance(at, Line):
+        is_before = log.is_beside and place(at) < place(log.entries[0])
+        return log.earlier[-1] if is_before else log
+    return next((run for run in log.earlier if any(entry is at for entry in run.entries)), log)
 
 
 def worries_of_earlier(log: Log) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from course_utils.explain.beside import Beside
-from course_utils.explain.entries import MAX_QUOTE, Line
+from course_utils.explain.entries import MAX_QUOTE, Line, place
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
 from course_utils.explain.numbers import said
@@ -40,7 +40,7 @@ def told(one: Finding, beside: Beside, log: Log) -> Finding:
     """The finding with the size over which a row is cut, if without it the evaluation is fine."""
     if not log.values("eval_loss") or not all(map(math.isnan, log.values("eval_loss"))):
         return one
-    before = [found for found in _sizes(beside) if _place(found[0]) < _place(log.entries[0])]
+    before = [found for found in _sizes(beside) if place(found[0]) < place(log.entries[0])]
     in_force = before[-1] if before else None
     if in_force is None or in_force[1] < 2:
         return one
@@ -67,7 +67,7 @@ def _number_without(log: Log, sizes: list[tuple[Line, int]]) -> str:
     """The evaluation of an earlier run, whose rows were whole; "" if there is none."""
     for run in reversed(log.earlier):
         judged = run.series("eval_loss")
-        before = [size for line, size in sizes if _place(line) < _place(run.entries[0])]
+        before = [size for line, size in sizes if place(line) < place(run.entries[0])]
         if judged and all(math.isfinite(v) for _, v in judged) and before and before[-1] == 1:
             entry = judged[-1][0]
             return f"with a size of 1: {said(entry, 'eval_loss')} at {entry.where}"
@@ -81,7 +81,3 @@ def _said_without(beside: Beside) -> str:
         if found and _OF_EVALUATION.search(line.text):
             return f"{line.where} says: {found[0][:MAX_QUOTE]}"
     return ""
-
-
-def _place(part: object) -> int:
-    return int(part.where.rpartition(" ")[2])

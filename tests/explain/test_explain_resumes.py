@@ -147,4 +147,4 @@ def test_what_a_run_died_of_is_not_forgotten_for_the_run_that_is_pasted_beside_i
     died = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.10 GiB."
     told = answer(lost, died, "## the good run", lost)
     assert "line 10 says: ## the good run" in told.restart
-    assert "cuda_memory" in [one.key for one in told.findings]
+    assert "cuda_memory" in [one.key for one in told.findings] and told.about == "lines 1 to 8"
