@@ -165,6 +165,7 @@ ENDS = (
         speaks_of=frozenset({"advantages", "the end"}),
         one_fix="allow replies that are long enough to end",
         settings_fix="longer replies",
+        beside="prompts",
     ),
     Cause(
         "rewards_cut",
@@ -183,5 +184,6 @@ ENDS = (
         follows=LENGTHS | {"groups with a signal"},
         speaks_of=frozenset({"advantages", "the end"}),
         settings_fix="longer replies",
+        beside="prompts",
     ),
 )

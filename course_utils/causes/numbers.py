@@ -152,7 +152,7 @@ NUMBERS = (
         instrument="watch",
         thread="open-r1#704",
         kinds=("bad_numbers",),
-        beside="format",
+        beside="metric",
     ),
     Cause(
         "nan_now_and_then",

@@ -186,6 +186,7 @@ PROCESSES = (
         harm=ENDED,
         explains=keys("python_error"),
         inferred=True,
+        beside="experts",
         one_fix="find the rank that stopped first, and fix its own error",
         phrases=(
             Phrase(r"Watchdog caught collective operati(on timeout)?", LATER),

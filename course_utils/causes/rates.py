@@ -85,6 +85,7 @@ RATES = (
         explains=NOTHING_MOVES,
         follows=OUTCOME | {"rates used"},
         speaks_of=OF_RATES,
+        beside="schedule",
     ),
     Cause(
         "rate_not_asked",
@@ -125,6 +126,7 @@ RATES = (
         explains=keys("rate_not_asked rate_too_high"),
         speaks_of=OF_RATES,
         complaints=(("jumps on resuming", 1),),
+        beside="resume",
     ),
     Cause(
         "begun_anew",

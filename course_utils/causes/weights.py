@@ -147,6 +147,7 @@ WEIGHTS = (
         "that is trained from scratch begins here",
         "the loss of the untrained model on one row",
         instrument="compare_models",
+        explains=keys("no_gradient nothing_moves"),
     ),
     Cause(
         "tie_broken",

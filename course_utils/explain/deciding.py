@@ -7,7 +7,18 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from course_utils.explain import allocations, checkpoints, engines, tokens, zero_gradient
+from course_utils.explain import (
+    allocations,
+    checkpoints,
+    engines,
+    experts,
+    prompts,
+    resumed,
+    schedules,
+    sharded_rows,
+    tokens,
+    zero_gradient,
+)
 from course_utils.explain.beside import Beside
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
@@ -75,6 +86,12 @@ def _half(one: Finding, beside: Beside, log: Log) -> Finding:
     return replace(one, for_it=(*one.for_it, on.said), advice=hint)
 
 
+def _metric(one: Finding, beside: Beside, log: Log) -> Finding:
+    """A nan of the evaluation alone, where rows are cut over processes, or float16 is on."""
+    cut = sharded_rows.told(one, beside, log)
+    return _half(one, beside, log) if cut is one else cut
+
+
 def _no_signal(one: Finding, beside: Beside, log: Log) -> Finding:
     """A part with a spread over the batch and none within a group; how replies are sampled."""
     spread = next(((e, v) for e, v in log.series("part_std") if v > 0), None)
@@ -137,6 +154,9 @@ def _random(one: Finding, beside: Beside, log: Log) -> Finding:
 
 _BY_NAME: dict[str, Callable[[Finding, Beside, Log], Finding]] = {
     "format": _half,
+    "metric": _metric,
+    "prompts": prompts.cut,
+    "experts": experts.apart,
     "length": tokens.masked,
     "temperature": engines.apart,
     "groups": _no_signal,
@@ -151,4 +171,6 @@ _BY_NAME: dict[str, Callable[[Finding, Beside, Log], Finding]] = {
     "killed": _killed,
     "adapter on a base": tokens.untrained_end,
     "updates": _random,
+    "schedule": schedules.planned,
+    "resume": resumed.ruled_out,
 }

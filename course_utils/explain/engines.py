@@ -6,6 +6,7 @@ from dataclasses import replace
 from course_utils.explain.beside import Beside, Setting
 from course_utils.explain.finding import AFTER_IT, Finding
 from course_utils.explain.log import Log
+from course_utils.explain.rules.drift import NEVER_SENT
 
 _DROPOUT = re.compile(
     r"(?<![\w])(?:--)?(?:attention|hidden|attn|resid|embd)[_-]p?drop(?:out)?(?:[_-]prob)?['\"]?"
@@ -28,6 +29,20 @@ UNMERGED = (
 WITHOUT_MERGE = (
     "a newer version of the trainer, or the adapter itself sent (merge off), or the merged weights "
     "copied before the merge is undone"
+)
+_SLEEPS = re.compile(
+    r"\b(?:vllm_)?enable_sleep_mode\b(?!['\"]?\s*[=:]\s*['\"]?(?:false|0))|\bsleep_level\W+[12]\b|"
+    r"\bsleep freed\b|\bfall asleep\b|\bwake[_ ]up\b|\breload_weights\b|"
+    r"\brelease_memory_occupation\b",
+    re.IGNORECASE,
+)
+ASLEEP = (
+    "The engine sleeps between samplings and gives its weights up; where it wakes after the sync, "
+    "or loads them from disk again, it samples from those of the start"
+)
+AWAKE = (
+    "switch the sleep mode off (vllm_enable_sleep_mode=False), as a test and until then; a version "
+    "of the trainer that sends the weights after the engine has woken up"
 )
 _SENT = re.compile(r"\d+ tensors,? [\d.,]+ ?[KMG]i?B")
 
@@ -88,9 +103,17 @@ def by_temperature(one: Finding, before: Setting, now: Setting) -> Finding:
 
 
 def behind(one: Finding, beside: Beside, log: Log) -> Finding:
-    """A sampler that falls behind where an adapter is trained."""
-    found = beside.matching(_ADAPTER)
-    if found is None or one.why:
+    """A sampler that falls behind: an engine that sleeps, or an adapter that is trained."""
+    found, sleeps = beside.matching(_ADAPTER), beside.matching(_SLEEPS)
+    if sleeps and not one.advice:
+        said = f"{sleeps[0].where} says: {sleeps[1]}"
+        return replace(
+            one,
+            for_it=(*one.for_it, said),
+            why=f"{one.says}. {ASLEEP}",
+            advice=f"{AWAKE}; {one.fix}",
+        )
+    if found is None or (one.why and one.why != NEVER_SENT):
         return one
     sent = [words for _, words in beside.all_matching(_SENT)]
     rows = (f"{found[0].where} says: {found[1]}",)

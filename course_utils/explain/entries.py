@@ -65,6 +65,15 @@ class Line:
     text: str
 
 
+def place(part: Entry | Line) -> int:
+    """The number of the line, or entry, at which a part stands.
+
+    >>> place(Line("line 12", "done"))
+    12
+    """
+    return int(part.where.rpartition(" ")[2])
+
+
 def entries_of_row(
     where: str, text: str, pairs: Iterable[tuple[str, object]], needs_metric: bool = True
 ) -> Iterator[Entry]:

@@ -59,6 +59,8 @@ _PATTERNS = tuple(
             "effective_share",
             r"(\w+/)*(rollout_(corr|is)[_/])?(ess(_ratio)?|(rollout_is_)?eff(ective)?_sample_size)",
         ),
+        ("trainer_perplexity", r"(\w+/)*(rollout_corr[/_])?training_ppl"),
+        ("sampler_perplexity", r"(\w+/)*(rollout_corr[/_])?rollout_ppl"),
         ("token_error", r"(train/)?token[_ ]mult[_ ]prob[_ ]error"),
         ("kl_loss", r"(actor/|train/)?kl_loss"),
         ("kl_coefficient", r"actor/kl_coef|(critic/|objective/)?kl_coef"),
@@ -88,6 +90,7 @@ _PATTERNS = tuple(
         (
             "importance_ratio",
             r"(train/)?sampling/importance_sampling_ratio/mean|.*rollout_is_mean|"
+            r"(train/)?(sampling_)?importance_(sampling_)?ratio|"
             r"importance ratio|ppo_actor/update/behave_imp_weight/avg",
         ),
         (
@@ -109,7 +112,7 @@ _PATTERNS = tuple(
             "length",
             r"(train/)?(completions?/)?mean_length|completion_length|response_length(/mean)?|"
             r"resp(onse)?_len|glen|rollout/response_len/mean|mean generation length|"
-            r"generate/avg_num_tokens",
+            r"generate/avg_num_tokens|(train/)?mean_gen_tokens_per_sample",
         ),
         (
             "grad_norm",
@@ -124,7 +127,7 @@ _PATTERNS = tuple(
         ("loss_scale", r"((loss|grad)[_ ])?scale|loss_scaler?"),
         (
             "loss",
-            r"(train/|actor/|training[ _]|minibatch |lm[ _])?loss|train[ _]loss(_step)?|"
+            r"(train/|actor/|training[ _]|minibatch |lm[ _]|total_)?loss|train[ _]loss(_step)?|"
             r"loss[ _/]train(ing)?|objective/loss|tensor|reduced_train_loss",
         ),
     )

@@ -95,12 +95,19 @@ class Heard:
                 continue
             if key == "ranks_disagree":
                 yield self._wait(one)
-            elif key == "cuda_memory" and log.num_entries - self._out_of_memory_at >= 2:
+            elif key == "cuda_memory" and self._goes_on(log):
                 after = f"the log goes on to {log.entries[-1].where}"
                 proof = (*one.for_it, after)
                 yield replace(one, key="memory_survived", weight=3.0, for_it=proof)
             else:
                 yield one
+
+    def _goes_on(self, log: Log) -> bool:
+        """Whether the run that ran out of memory goes on, and not only one pasted behind it."""
+        of_earlier = log.num_entries - log.num_of_last
+        is_earlier = bool(log.earlier) and self._out_of_memory_at <= of_earlier
+        until = of_earlier if is_earlier else log.num_entries
+        return until - self._out_of_memory_at >= 2
 
     def _wait(self, one: Finding) -> Finding:
         """Who waited for what, and whether training was over by then."""

@@ -6,7 +6,8 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from course_utils.explain.entries import Entry, Line
+from course_utils.explain import log_words
+from course_utils.explain.entries import MAX_QUOTE, Entry, Line
 
 MAX_KEPT, MAX_RUNS = 20_000, 8
 _OFF = r"(?![\"']?\s*[:=]\s*(false|no|1(\.0*)?)\b)"  # without a scaler a scale of 1 is printed
@@ -16,23 +17,6 @@ _SCALER = re.compile(
 )
 _ERROR = re.compile(r"^Traceback \(most recent|^\w*(Error|Exception)\b")
 _SCALE = re.compile(r"Attempted loss scale: ([\d.e+]+), reducing to ([\d.e+]+)")
-_RESUMED = re.compile(
-    r"\bresum(?:ed|ing)\b.{0,40}\b(?:from|checkpoint|training)\b|"
-    r"\bload(?:ed|ing)\b.{0,20}\b(?:checkpoint|optimizer state)\b",
-    re.IGNORECASE,
-)
-_RESUMES = re.compile(
-    r"\bresum(?:e|ed|ing)\b(?!\W{0,2}[=:])|\b(?:re)?started again\b|\bSIGTERM\b|^Terminated\b",
-    re.IGNORECASE,
-)
-_NO_KL = re.compile(r"\b(?:beta|kl_coef)\b\W*(?:is|=|:)?\W*0(?:\.0+)?(?![\d.])", re.IGNORECASE)
-_WEIGHS_KL = re.compile(
-    r"\b(?:beta|kl_coef|kl_loss_coef)['\"]?\s*[:=]\s*['\"]?(?!0(?:\.0*)?(?![\d.]))\d", re.IGNORECASE
-)
-_CHOOSES = re.compile(
-    r"metric_for_best_model\W+(?:eval_)?loss|load_best_model_at_end\W+True", re.IGNORECASE
-)
-WARMS_UP = re.compile(r"warmup_steps['\"]?\s*[=:]\s*(\d+)", re.IGNORECASE)
 _NO_SCALE_LEFT = re.compile(r"loss scale already at minimum", re.IGNORECASE)
 POLICY = {"reward", "reward_std", "kl_loss", "kl", "policy_loss", "length", "advantage_max"}
 TRAINED = ("loss", "policy_loss", "grad_norm")  # training rests on them
@@ -63,7 +47,9 @@ class Log:
     names_scaler: bool = False
     error: Line | None = None  # the first line that names an error
     resumed: Line | None = None  # the line, before any entry, that says so
-    resumed_after: tuple[Entry, Line] | None = None  # the last line between entries that says so
+    resumes: list[tuple[Entry, Line]] = field(default_factory=list)  # lines between entries say so
+    another: Line | None = None  # says, behind the last entry, that what follows is another run
+    is_beside: bool = False  # pasted behind the run that the log is about, which it replaces not
     no_kl: Line | None = None  # says that the KL term has the weight 0
     weighs_kl: Line | None = None  # says that it has a weight
     kl_not_computed: Entry | None = None  # the first of the entries, whose kl is nan in all
@@ -94,21 +80,32 @@ class Log:
         del self.skips[:-MAX_KEPT]
 
     def _hear_words(self, line: Line) -> None:
-        if not self.entries and _RESUMED.search(line.text):
+        if not self.entries and log_words.RESUMED.search(line.text):
             self.resumed = line
-        if self.entries and _RESUMES.search(line.text):
-            self.resumed_after = self.entries[-1], line
-        if _NO_KL.search(line.text):
+        if self.entries and log_words.RESUMES.search(line.text):
+            self.resumes.append((self.entries[-1], line))
+            del self.resumes[:-MAX_KEPT]
+        if len(self.entries) > 1 and log_words.ANOTHER_RUN.search(line.text):
+            self.another = line
+        if log_words.NO_KL.search(line.text):
             self.no_kl = line
-        if _WEIGHS_KL.search(line.text):
+        if log_words.WEIGHS_KL.search(line.text):
             self.weighs_kl = line
-        if self.warms_up is None and WARMS_UP.search(line.text):
+        if self.warms_up is None and log_words.WARMS_UP.search(line.text):
             self.warms_up = line
-        if _CHOOSES.search(line.text):
+        if log_words.CHOOSES.search(line.text):
             self.chooses = line
 
+    @property
+    def resumed_after(self) -> tuple[Entry, Line] | None:
+        """The last line between entries that says that the run goes on, and the entry before."""
+        return self.resumes[-1] if self.resumes else None
+
     def add(self, entry: Entry) -> bool:
-        """Keep an entry; True if it begins another run, which replaces the one before."""
+        """Keep an entry; True if it begins another run, which replaces the one before.
+
+        One that is pasted beside it replaces nothing: what was said of the run before still holds.
+        """
         self.num_entries += 1
         restart = "" if _is_evaluation(entry) else self._restart(entry)
         if restart:
@@ -121,12 +118,13 @@ class Log:
         self.num_of_last += 1
         if len(self.entries) > MAX_KEPT:
             self._thin_out()
-        return bool(restart)
+        return bool(restart) and not self.is_beside
 
     def _begin_anew(self, restart: str) -> None:
         self.earlier.append(replace(self, earlier=[]))
         del self.earlier[:-MAX_RUNS]
-        self.restart, self.num_of_last = restart, 0
+        self.is_beside = self.another is not None
+        self.restart, self.num_of_last, self.another = restart, 0, None
         self.entries, self.skips, self.error, self.summary = [], [], None, None
         self._states, self._turning, self._counts = {}, set(), {}
 
@@ -172,6 +170,8 @@ class Log:
         epoch = entry.numbers.get("epoch")
         name = "step" if epoch is None or self._is_whole_epoch(epoch) else "epoch"
         last, now = self._counts.get(name), entry.numbers.get(name)
+        if self.another is not None:
+            return f"{self.another.where} says: {self.another.text.strip()[:MAX_QUOTE]}"
         if last is None or now is None or not now < FALLS_BACK * last or len(self.entries) < 2:
             return ""
         if name == "epoch" and self._goes_on(entry):

@@ -1,11 +1,13 @@
 """Small sums over a series, and how its numbers are quoted."""
 
 import math
-from itertools import groupby
+from itertools import groupby, pairwise
 from statistics import fmean, median, pvariance, variance
 
 from course_utils.explain.entries import Entry
 from course_utils.explain.log import finite
+
+A_HUNDREDTH = 0.01
 
 
 def said(entry: Entry, *names: str) -> str:
@@ -48,6 +50,22 @@ def trend(values: list[float]) -> tuple[float, float, float] | None:
         return None
     error = math.sqrt((variance(values[:size]) + variance(values[-size:])) / size)
     return (first, middle, last) if abs(last - first) > 2 * error else None
+
+
+def change(values: list[float]) -> tuple[float, float] | None:
+    """First and last third by mean, if they differ by more than noise: by two standard errors, as
+    its steps from value to value have it (a trend is no noise), and by a hundredth.
+
+    >>> change([0.4, 0.42, 0.5, 0.55, 0.6, 0.63]), change([0.42, 0.41, 0.43, 0.42, 0.41, 0.44])
+    ((0.41000000000000003, 0.615), None)
+    """
+    values, levels = finite(values), thirds(values)
+    if levels is None:
+        return None
+    noise = fmean((now - before) ** 2 for before, now in pairwise(values)) / 2
+    error = math.sqrt(2 * noise / (len(values) // 3))
+    least = max(2 * error, A_HUNDREDTH * abs(levels[0]))
+    return (levels[0], levels[2]) if abs(levels[2] - levels[0]) > least else None
 
 
 def recovers(losses: list[float]) -> bool:

@@ -18,6 +18,7 @@ from course_utils.explain.entries import Entry, Line
 from course_utils.explain.finding import Finding
 from course_utils.explain.heard import Heard
 from course_utils.explain.in_force import with_what_is_in_force
+from course_utils.explain.learnt_ends import another_end
 from course_utils.explain.log import Log
 from course_utils.explain.module_names import names_apart
 from course_utils.explain.numbers import listed, said, thirds, trend
@@ -34,6 +35,7 @@ from course_utils.explain.runs import (
     worries_of_earlier,
 )
 from course_utils.explain.saved import garbled_once_saved
+from course_utils.explain.served_adapter import without_effect
 from course_utils.explain.serving import served
 from course_utils.explain.shown_rows import shown_rows
 from course_utils.explain.spoken import spoken
@@ -133,7 +135,7 @@ def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
         found.append(skips)
     found += [one for one in heard.findings(log) if not _is_answered(one, log, beside)]
     found += [*served(beside), *summed(beside), *spoken(beside), *names_apart(beside)]
-    found += plans(log, beside)
+    found += [*plans(log, beside), *without_effect(beside), *another_end(beside)]
     found += [*shown_rows(beside), *turned_round(beside, log)]
     if not any(one.weight >= LATER for one in found):
         found += standstill(beside)

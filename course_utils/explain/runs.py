@@ -7,7 +7,7 @@ from course_utils.causes.shared import NOT_FINITE
 from course_utils.explain.beside import Beside, Setting
 from course_utils.explain.deciding import decided
 from course_utils.explain.engines import by_temperature
-from course_utils.explain.entries import Entry, Line
+from course_utils.explain.entries import Entry, Line, place
 from course_utils.explain.finding import AFTER_IT, Finding
 from course_utils.explain.log import TRAINED, Log
 from course_utils.explain.numbers import said
@@ -54,10 +54,17 @@ def of_an_earlier_run(log: Log, beside: Beside) -> list[Finding]:
         found = [one for one in shown_by(run, own) if not one.cause.healthy]
         if found:
             heard = beside if beside.changed() else own
-            found = [replace(one, for_it=(*one.for_it, AFTER_IT)) for one in found]
+            after = () if _is_resumed(log) else (AFTER_IT,)
+            found = [replace(one, for_it=(*one.for_it, *after)) for one in found]
             found = [decided(one, heard, run) for one in found]
             return [with_difference(one, run, log, log, beside) for one in found]
     return []
+
+
+def _is_resumed(log: Log) -> bool:
+    """Whether the last run is said to go on from a checkpoint, so that it is no comparison."""
+    last = log.earlier[-1].entries[-1]
+    return any(entry is last for entry, _ in log.resumes)
 
 
 def beside_a_sound_run(found: list[Finding], log: Log, beside: Beside) -> list[Finding]:
@@ -110,9 +117,11 @@ def span(run: Log) -> str:
 
 
 def of_finding(log: Log, at: object) -> Log:
-    """The run in which an entry stands; the last one for anything else."""
-    runs = (run for run in log.earlier if any(entry is at for entry in run.entries))
-    return log if isinstance(at, Line) else next(runs, log)
+    """The run in which an entry stands; the last one for a line, if none is pasted beside it."""
+    if isinstance(at, Line):
+        is_before = log.is_beside and place(at) < place(log.entries[0])
+        return log.earlier[-1] if is_before else log
+    return next((run for run in log.earlier if any(entry is at for entry in run.entries)), log)
 
 
 def worries_of_earlier(log: Log) -> Iterator[str]:

@@ -19,6 +19,12 @@ _OF_A_NUMBER = re.compile(
     r"learning|quality|model|memory|[MG]i?B|usage)\b[^.;]{0,40}$",
     re.IGNORECASE,
 )
+_MOVES = re.compile(r"\b(?:move|advance)\b", re.IGNORECASE)
+_LEARNS = re.compile(  # what "does not move" where nothing is learnt; a sync of weights may hang
+    r"\b(?:polic(?:y|ies)|weights?|param(?:eter)?s?|adapters?|lora|actor|log-?prob\w*|learner|"
+    r"advantages?|gradients?|ratios?|len(?:gth)?s?)\b[^.;]{0,40}$",
+    re.IGNORECASE,
+)
 _AT_A_LEVEL = re.compile(
     r"^\s*(?:at|around|near|on|in|to)\s+(?:~|about )?(?:\d*\.\d+|a (?:local|plat)|ln|"
     r"(?:the |one )?same (?:value|number|level|loss|score|reward))"
@@ -83,6 +89,8 @@ def _said_so(beside: Beside) -> tuple[Line | None, str]:
         for found in _STANDS.finditer(line.text):
             before, after = line.text[: found.start()], line.text[found.end() :]
             if _OF_A_NUMBER.search(before) or _AT_A_LEVEL.match(after) or _NOT_SO.search(before):
+                continue
+            if _MOVES.search(found[0]) and _LEARNS.search(before):
                 continue
             start = max(0, found.start() - 40)
             return line, line.text[start : found.end() + 60].strip()

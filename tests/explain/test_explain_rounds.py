@@ -55,6 +55,18 @@ NAMED = {
     "round_24/20_log": "no_gradient",
     "round_24/21_log": "labels_masked",
     "round_24/22_log": "rate_too_high",
+    "round_28/01_log": "stale_sampler",
+    "round_28/04_log": "rate_zero",
+    "round_28/09_log": "engines_disagree",
+    "round_28/10_log": "nan_metric",
+    "round_28/11_log": "rewards_cut",
+    "round_28/12_log": "tie_broken",
+    "round_28/13_log": "engines_disagree",
+    "round_28/14_log": "guesses",
+    "round_28/16_log": "adapter_not_loaded",
+    "round_28/18_log": "stops_elsewhere",
+    "round_28/19_log": "ranks_disagree",
+    "round_28/20_log": "resumed_without_state",
 }
 ACCUSED_OF_NOTHING = (
     *("round_9/16_zephyr_dpo", "round_9/22_pythia_v100"),

@@ -159,3 +159,88 @@ def test_samples_at_the_limit_are_fine():
     assert "stale_sampler" not in [one.key for one in told.causes]
     aged = [table(n, **{AGED: 7.0}) for n in range(8)]
     assert "stale_sampler" not in [one.key for one in explain("\n".join(aged)).causes]
+
+
+ASLEEP = {
+    "loss": lambda n: 0.2 / 5**n,
+    "learning_rate": lambda n: 3e-6 - n * 2e-7,
+    "reward": lambda n: 0.21 + (n * 3 % 4) / 200,
+    "reward_std": 0.1,
+    "completions/mean_length": lambda n: 140 + n * 5 % 7,
+    "sampling/importance_sampling_ratio/mean": lambda n: 0.97 / 2.5**n,
+    "entropy": lambda n: 0.5 + n / 9,
+}
+
+
+def test_a_ratio_that_dies_while_the_replies_stay_is_of_weights_that_are_never_sent():
+    found = answer(rows(11, **ASLEEP)).causes
+    assert [one.key for one in found] == ["stale_sampler"]
+    assert "does not get the weights" in found[0].says and "sleep" not in found[0].says
+    assert any("replies stay" in told for told in found[0].for_it) and not found[0].against
+
+
+def test_an_engine_that_sleeps_is_named_and_its_sleep_is_to_be_switched_off():
+    one = answer(rows(11, **ASLEEP), "INFO [engine.py:88] sleep freed 31.2 GiB memory").causes[0]
+    assert one.key == "stale_sampler" and "wakes" in one.says and "sleep mode off" in one.fix
+    one = answer(rows(11, **ASLEEP), "vllm_enable_sleep_mode=False").causes[0]
+    assert one.key == "stale_sampler" and "wakes" not in one.says
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"reward": lambda n: 0.21 + n / 15},  # what is sampled learns
+        {"completions/mean_length": lambda n: 140 + 40 * n},
+        {"learning_rate": 0.0},
+        {"sampling/importance_sampling_ratio/mean": lambda n: 0.3 + (n % 3) / 50},  # a temperature
+    ],
+)
+def test_another_ratio_is_not_laid_to_weights_that_are_never_sent(change):
+    told = answer(rows(11, **ASLEEP | change))
+    assert not any("does not get the weights" in one.says for one in told.causes)
+
+
+def at_first(**change) -> list[dict]:
+    shape = {
+        "actor/pg_clipfrac": lambda n: 0.29 + n % 3 / 50,
+        "actor/ppo_kl": 0.8,
+        "critic/rewards/mean": 0.6,
+        "actor/lr": 1e-6,
+        "actor/grad_norm": 2.5,
+    }
+    return [row | {"step": row["step"] + 1} for row in rows(8, **shape | change)]
+
+
+ONE_UPDATE = "data.train_batch_size=256 actor.ppo_mini_batch_size=256"
+
+
+@pytest.mark.parametrize(
+    ("before", "is_named"),
+    [
+        (ONE_UPDATE, True),
+        ("I do a single update per batch of replies.", True),
+        ("data.train_batch_size=256 actor.ppo_mini_batch_size=64", False),
+        (f"{ONE_UPDATE} actor.ppo_epochs=4", False),
+        ("data.max_prompt_length=512", False),
+    ],
+)
+def test_what_is_clipped_in_the_only_update_of_the_first_batch_has_another_input(before, is_named):
+    found = answer(at_first(), before).causes
+    assert any("other probabilities" in one.says for one in found) == is_named
+    if is_named:
+        assert found[0].key == "engines_disagree" and "fewer updates" not in found[0].fix
+        assert not any(one.key == "much_is_clipped" for one in found)
+
+
+def test_a_perplexity_above_the_samplers_from_step_1_on_tells_the_same():
+    ppl = {"rollout_corr/training_ppl": lambda n: 3.9 + n % 2, "rollout_corr/rollout_ppl": 1.4}
+    one = answer(at_first(**ppl), "model.use_remove_padding=False").causes[0]
+    assert "other probabilities" in one.says and "use_remove_padding=True" in one.fix
+    assert "3.9" in " ".join(one.for_it)
+
+
+@pytest.mark.parametrize("mine", [1.41, lambda n: 1.41 + n])  # alike; or apart with time
+def test_a_perplexity_that_begins_alike_does_not(mine):
+    ppl = {"rollout_corr/training_ppl": mine, "rollout_corr/rollout_ppl": 1.4}
+    few = {"actor/pg_clipfrac": 0.004, "actor/ppo_kl": 1e-4}
+    assert not keys(at_first(**ppl | few), ONE_UPDATE)

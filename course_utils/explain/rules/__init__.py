@@ -8,6 +8,7 @@ from course_utils.explain.rules import (
     drift,
     ends,
     evaluations,
+    first_update,
     gradients,
     groups,
     hidden,
@@ -19,6 +20,8 @@ from course_utils.explain.rules import (
     printed,
     rates,
     replies,
+    reply_weights,
+    resumes,
     same_scores,
     staleness,
     start,
@@ -26,15 +29,16 @@ from course_utils.explain.rules import (
     sync,
     token_error,
     training,
+    unfilled,
 )
 
 MODULES = (
     *(nonfinite, hidden, evaluations, gradients, groups, collapse, policy, replies),
-    *(token_error, sync, drift, same_scores),
+    *(token_error, sync, drift, same_scores, reply_weights),
     *(preference, rates, start, still, training, measured, looks_wrong),
 )
 RULES = tuple(rule for module in MODULES for rule in module.RULES)
-BESIDE_SETTINGS = (hidden, token_error, staleness, ends)
+BESIDE_SETTINGS = (hidden, token_error, first_update, staleness, ends, resumes, unfilled)
 RULES_OF_SETTINGS = (
     *printed.RULES,
     *(rule for module in BESIDE_SETTINGS for rule in module.RULES_OF_SETTINGS),

@@ -16,7 +16,14 @@ STILL_COUNT, MANY_FOLD = 0.8, 4.0  # of the samples; times the first third, by t
 STEADY = 0.2, 0.8  # of the last third: where the middle one stands
 FEW_TOKENS, SILENCE = 5.0, 2.0  # tokens of a reply; the end is one of them
 ROUNDED = 1e-2  # nats: rounding alone may go so far below 0
-NEAR_ONE, DEAD = 1.25, 0.1  # of a mean ratio at first; of it, what is left at the end
+NEAR_ONE, DEAD = 1.25, 0.1  # of a mean ratio at first; what is left of it at the end
+STAYS = 0.15  # of a level: how far that of replies moves by chance
+NEVER_SENT = (
+    "the sampler does not get the weights that are trained: it agrees with the trainer at first "
+    "and moves away with every update, while its replies stay as they were, so it goes on with the "
+    "weights that it was loaded with. Another temperature or template would show from the first "
+    "entry on, and stay"
+)
 
 
 def entropy_below_0(log: Log) -> Finding | None:
@@ -147,17 +154,38 @@ def sampler_falls_behind(log: Log) -> Finding | None:
 
 def ratio_dies(log: Log) -> Finding | None:
     """The mean ratio of trainer by sampler begins near 1 and falls to next to nothing."""
-    series, levels = log.series("importance_ratio"), trend(log.values("importance_ratio"))
-    if levels is None or not 1 / NEAR_ONE < series[0][1] < NEAR_ONE or levels[2] > DEAD * levels[0]:
+    series = [(e, v) for e, v in log.series("importance_ratio") if 0 < v < math.inf]
+    levels = trend([math.log(ratio) for _, ratio in series])
+    if levels is None or not 1 / NEAR_ONE < series[0][1] < NEAR_ONE or levels[2] > math.log(DEAD):
         return None
-    last = series[-1][0]
+    if levels[2] > levels[0]:
+        return None
+    (first, _), (last, _) = series[0], series[-1]
     proof = (
-        f"{said(series[0][0], 'importance_ratio')} at {series[0][0].where}, "
+        f"{said(first, 'importance_ratio')} at {first.where}, "
         f"{said(last, 'importance_ratio')} at {last.where}: they agree at first, and move apart "
         "with every update",
     )
+    if replies := _replies_stay(log):
+        turned = next(e for e, ratio in series if ratio < 1 / NEAR_ONE)
+        return Finding("stale_sampler", 7.4, turned, (*proof, *replies), why=NEVER_SENT)
     rival = "a run that breaks moves apart as well: one weight in both, after an update, tells"
     return Finding("stale_sampler", 6.5, last, proof, (rival,))
+
+
+def _replies_stay(log: Log) -> tuple[str, ...]:
+    """Reward and length by thirds, where neither moves though the rate is above 0."""
+    rates = finite(log.values("learning_rate"))
+    if not rates or max(rates) <= 0:
+        return ()
+    levels = [thirds(log.values(name)) for name in ("reward", "length")]
+    if not all(levels) or any(abs(one[2] - one[0]) > STAYS * abs(one[0]) for one in levels):
+        return ()
+    reward, length = levels
+    return (
+        f"the replies stay as they were: reward {listed(reward)}, length {listed(length)} by "
+        f"thirds, at learning_rate up to {max(rates):.2g}",
+    )
 
 
 def _has_digits(value: float) -> bool:

@@ -5,8 +5,16 @@ from itertools import pairwise
 from statistics import median
 
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log
-from course_utils.explain.numbers import listed, said, share, thirds, trend
+from course_utils.explain.log import Log, finite
+from course_utils.explain.numbers import (
+    A_HUNDREDTH,
+    change,
+    listed,
+    said,
+    share,
+    thirds,
+    trend,
+)
 
 ENOUGH = 12  # entries
 JUMPED = 0.3  # nats: a kl that was nearly 0 before
@@ -22,19 +30,29 @@ RESTS = 1.5  # times the middle third: below that the last one no longer climbs
 
 
 def cheated(log: Log) -> Finding | None:
-    """The reward rises while an evaluation in the same log falls."""
-    rewards, held_out = thirds(log.values("reward")), log.values("eval_accuracy")
-    if rewards is None or len(held_out) < 2 or rewards[2] <= rewards[0]:
+    """The reward rises while an evaluation in the same log falls, both by more than noise."""
+    rewards, held_out = change(log.values("reward")), log.series("eval_accuracy")
+    judged = _fall([value for _, value in held_out])
+    if rewards is None or judged is None or rewards[1] <= rewards[0]:
         return None
-    judged = thirds(held_out) or held_out
-    if judged[-1] >= judged[0]:
-        return None
-    entry = log.series("eval_accuracy")[-1][0]
     proof = (
-        f"the reward rises from {rewards[0]:.3g} to {rewards[2]:.3g} (first and last third)",
-        f"the evaluation falls from {judged[0]:.3g} to {judged[-1]:.3g}",
+        f"the reward rises from {rewards[0]:.3g} to {rewards[1]:.3g} (first and last third)",
+        f"the evaluation falls from {judged[0]:.3g} to {judged[1]:.3g}",
     )
-    return Finding("proxy_rises_alone", 7.0, entry, proof)
+    return Finding("proxy_rises_alone", 7.0, held_out[-1][0], proof)
+
+
+def _fall(judged: list[float]) -> tuple[float, float] | None:
+    """From where to where an evaluation falls; of a few, by more than it ever rises meanwhile."""
+    judged = finite(judged)
+    if len(judged) >= 6:
+        levels = change(judged)
+        return levels if levels and levels[1] < levels[0] else None
+    if len(judged) < 2:
+        return None
+    rises = [now - before for before, now in pairwise(judged)]
+    least = max(A_HUNDREDTH * abs(judged[0]), *rises, 0.0)
+    return (judged[0], judged[-1]) if judged[0] - judged[-1] > least else None
 
 
 def parts_apart(log: Log) -> Finding | None:

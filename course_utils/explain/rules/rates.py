@@ -6,11 +6,13 @@ from itertools import pairwise
 
 from course_utils.explain.entries import MAX_QUOTE, Entry, Line
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import WARMS_UP, Log, finite
+from course_utils.explain.log import Log, finite
+from course_utils.explain.log_words import WARMS_UP
 from course_utils.explain.numbers import listed, said, thirds
 
 LARGE_RATE, TINY_RATE = 1e-2, 1e-9
 FALLEN = 0.9  # of the first losses
+MANY_DECIMALS = 6  # as many show a rate of 1e-6
 ENDS_EARLY = "the learning rate is at 0 long before the log ends"
 NEVER_WARM = (
     "the warm-up is longer than the run, so the learning rate that was asked for is never reached",
@@ -48,7 +50,7 @@ def no_rate(log: Log) -> Finding | None:
     if len(rates) < 3 or max(rates) > 0:
         return None
     entry = log.series("learning_rate")[0][0]
-    decimals = _decimals(entry)
+    decimals = _decimals(entry, log)
     if decimals is not None and decimals < 6:  # 1e-6 would be printed as 0, too
         return None
     against = ()
@@ -72,19 +74,23 @@ def tiny_rate(log: Log) -> Finding | None:
     return Finding("rate_too_low", 6.0, entry, tuple(proof))
 
 
-def _decimals(entry: Entry) -> int | None:
+def _decimals(entry: Entry, log: Log) -> int | None:
     """With how many decimals the rate 0 is printed; None if it is printed as it is."""
     found = FEW_DECIMALS.search(entry.text)
     if found and len(found[1]) > 1:
         return len(found[1])
-    return 3 if any(name.startswith("actor/") for name in entry.names.values()) else None
+    if not any(name.startswith("actor/") for name in entry.names.values()):
+        return None
+    numbers = [v for one in log.entries for v in one.numbers.values() if math.isfinite(v)]
+    is_full = any(round(value, MANY_DECIMALS - 1) != value for value in numbers)
+    return None if is_full else 3  # verl rounds all numbers alike
 
 
 def rate_ends_early(log: Log) -> Finding | None:
     """A learning rate that was above 0 is exactly 0 in the last third of the entries or more."""
     series = [(e, v) for e, v in log.series("learning_rate") if math.isfinite(v)]
     alive = [number for number, (_, rate) in enumerate(series) if rate > 0]
-    if len(series) < 6 or not alive or _decimals(series[-1][0]):
+    if len(series) < 6 or not alive or _decimals(series[-1][0], log):
         return None
     count = len(series) - 1 - alive[-1]
     if count < len(series) / 3:

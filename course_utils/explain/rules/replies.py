@@ -60,7 +60,7 @@ def replies_cut(log: Log) -> Finding | None:
     if not high or share(high, series) < 0.3:
         return _cut_and_poor(*series[-1]) if 0 < len(series) < FEW else None
     entry = high[0][0]
-    if _pays(log, [value for _, value in series]):
+    if not _earn_nothing(series) and _pays(log, [value for _, value in series]):
         return None
     if len(high) == len(series) and min(v for _, v in high) >= 0.95:
         rewards = {e.numbers.get("reward") for e, _ in high}
@@ -76,6 +76,14 @@ def replies_cut(log: Log) -> Finding | None:
     first = f"first {entry.where}: {said(entry, 'truncated_share')}"
     proof = [f"{len(high)} of {len(series)} entries, {first}"]
     return Finding("replies_cut", 4.5, entry, tuple(proof))
+
+
+def _earn_nothing(series: list[tuple[Entry, float]]) -> bool:
+    """Whether nearly all replies are cut in each entry, and most entries earn 0, the last too."""
+    rewards = [entry.numbers.get("reward") for entry, _ in series]
+    last = rewards[-max(3, len(rewards) // 3) :]
+    is_cut = min(value for _, value in series) >= 0.95
+    return is_cut and all(share([r for r in one if r == 0], one) > 0.5 for one in (rewards, last))
 
 
 def _cut_and_poor(entry: Entry, cut: float) -> Finding | None:

@@ -4,7 +4,7 @@ import math
 import re
 
 from course_utils.explain.beside import Beside
-from course_utils.explain.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.entries import MAX_QUOTE, Entry, Line, place
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
 from course_utils.explain.numbers import listed, said, share, trend
@@ -71,30 +71,26 @@ def _recovery(log: Log, beside: Beside, turned: Entry) -> tuple[Line, Entry] | N
 
 def _last_before(log: Log, line: Line) -> Entry | None:
     """The last entry above a line."""
-    return next((e for e in reversed(log.entries) if _number(e) < _number(line)), None)
+    return next((e for e in reversed(log.entries) if place(e) < place(line)), None)
 
 
 def _counts(beside: Beside, recovered: tuple[Line, Entry] | None) -> list[str]:
     """The line of the recovery, and a count of samples that is smaller behind it."""
     if recovered is None:
         return []
-    number = _number(recovered[0])
+    number = place(recovered[0])
     counted = [
         (line, found)
         for _, line in beside.lines
         if (found := _COUNTED.search(line.text)) is not None
     ]
-    earlier = [one for one in counted if _number(one[0]) < number]
-    later = [one for one in counted if _number(one[0]) > number]
+    earlier = [one for one in counted if place(one[0]) < number]
+    later = [one for one in counted if place(one[0]) > number]
     rows = [f"{recovered[0].where} says: {recovered[0].text[:MAX_QUOTE]}"]
     if earlier and later and int(later[0][1][2]) < int(earlier[-1][1][2]):
         (one, high), (other, low) = earlier[-1], later[0]
         rows.append(f"{high[0]} at {one.where}, {low[0]} at {other.where}: it counts anew")
     return rows
-
-
-def _number(line: Line | Entry) -> int:
-    return int(line.where.rpartition(" ")[2])
 
 
 RULES_OF_SETTINGS = (older_than_allowed,)
