@@ -285,6 +285,8 @@ for number, one in ROUNDS.items():
     ODD |= {f"{n}_{number}" if n in ODD else n: case for n, case in getattr(one, "ODD", {}).items()}
 ROUND_OF_ODD = {n: number for number, one in ROUNDS.items() for n in getattr(one, "ODD", {})}
 
+pytestmark = pytest.mark.filterwarnings("default")  # a warning does not end a run of theirs
+
 
 @pytest.fixture(scope="module", autouse=True)
 def scratch():

@@ -8,6 +8,7 @@ from course_utils.diagnostics.diagnosis.judges.held import judge_held
 from course_utils.diagnostics.diagnosis.judges.rates import judge_rates
 from course_utils.diagnostics.diagnosis.judges.reach import judge_reach
 from course_utils.diagnostics.diagnosis.judges.resumed import judge_resumed
+from course_utils.diagnostics.diagnosis.measures.comparing import is_merged
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import STOOD, UNMOVED
 from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
@@ -163,7 +164,7 @@ def _lost(subject: Subject, steps: Steps, sheet: Sheet) -> bool:
     if not had or since < ENOUGH:
         return False
     lost = [n for n, p in subject.trainable().items() if p.grad is None or steps.without_grad[n]]
-    is_merged = any(getattr(layer, "merged", False) is True for layer in subject.model.modules())
+    merged = is_merged(subject.model)
     more = {
         "why": f"since step {had} the adapter is merged into the weights below it, and a merged "
         "adapter has no part in the forward pass: it gets no gradient",
@@ -175,9 +176,9 @@ def _lost(subject: Subject, steps: Steps, sheet: Sheet) -> bool:
         f"{now} of {steps.numbers[-1].num_trainable} trainable tensors have no gradient in the "
         f"last {since} steps, and had one before",
         f"such as {lost[0]}" if lost else "",
-        place="merge_adapter" if is_merged else same_layers(lost[0]) if lost else "",
-        rivals="" if is_merged else CUT_OR_UNUSED,
-        **(more if is_merged else {"why": "weights that were trained lose their gradient midway"}),
+        place="merge_adapter" if merged else same_layers(lost[0]) if lost else "",
+        rivals="" if merged else CUT_OR_UNUSED,
+        **(more if merged else {"why": "weights that were trained lose their gradient midway"}),
     )
     return True
 

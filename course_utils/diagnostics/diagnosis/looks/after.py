@@ -11,7 +11,11 @@ from course_utils.diagnostics.diagnosis.looks.tied_head import (
     is_tied_and_adapted,
     merged_copy,
 )
-from course_utils.diagnostics.diagnosis.measures.comparing import adds_to_weight, compare_models
+from course_utils.diagnostics.diagnosis.measures.comparing import (
+    adds_to_weight,
+    compare_models,
+    is_merged,
+)
 from course_utils.diagnostics.diagnosis.measures.comparison import Comparison
 from course_utils.diagnostics.diagnosis.measures.held_change import HeldChange, held_change
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
@@ -43,6 +47,9 @@ def look_at_outcome(subject: Subject, sheet: Sheet) -> None:
     if hasattr(subject.model, "merge_and_unload") and _batch(subject) is not None:
         if _is_untrained(subject.model):
             sheet.miss("merged model", "the adapter is still zero, so that every merge is equal")
+            return
+        if is_merged(subject.model):
+            sheet.miss("merged model", "the adapter is merged already")
             return
         with sheet.trying("merging"):
             _compare(subject, merged_copy(subject.model), "merged", sheet)

@@ -91,6 +91,11 @@ def adds_to_weight(module: nn.Module) -> bool:
     return has_product and not any("oft_" in name for name, _ in module.named_parameters())
 
 
+def is_merged(model: nn.Module) -> bool:
+    """Whether an adapter is merged into its weights: it has no part in the forward pass then."""
+    return any(getattr(module, "merged", False) is True for module in model.modules())
+
+
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
     """Weights under plain names, an adapter's product added to the weight it adapts."""
     merged: dict[str, Tensor] = {}
