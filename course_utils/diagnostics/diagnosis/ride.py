@@ -165,6 +165,8 @@ class Watching:
             self._undo.__exit__(kind, error, trace)
         if self.subject.trainer is not None:
             self.subject.log = self.subject.trainer.state.log_history
+            # A Trainer makes its optimizer when it begins to train.
+            self.subject.optimizer = self.subject.trainer.optimizer or self.subject.optimizer
         if self.subject.batch is None and self._first.batch is not None:
             self.subject.batch = self._first.batch
             self._before.unseen.pop("rows alone", None)

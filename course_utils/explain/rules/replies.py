@@ -37,17 +37,27 @@ def entropy_gone(log: Log) -> Finding | None:
     spreads = thirds(log.values("reward_std"))
     if spreads and spreads[2] < 0.5 * spreads[0]:
         proof.append(f"reward_std {spreads[0]:.3g}, then {spreads[2]:.3g}")
+    if _has_learnt(log):
+        return None
     if spreads and spreads[2] >= 0.5 * spreads[0] > 0:
-        if _rises(thirds(log.values("reward"))):
-            return None  # certain of what earns more
         against = (f"reward_std {spreads[0]:.3g}, then {spreads[2]:.3g}: rewards still differ",)
         return Finding("entropy_gone", 5.0, entry, tuple(proof), against, why=CERTAIN_OF_TOKENS)
     return Finding("entropy_gone", 5.0, entry, tuple(proof))
 
 
-def _rises(levels: tuple[float, ...] | None) -> bool:
-    """Whether the rewards climb from third to third of the log."""
-    return levels is not None and 0 <= levels[0] < levels[1] and levels[1] * RISE < levels[2]
+def _has_learnt(log: Log) -> bool:
+    """Whether the policy became certain of what earns more, and goes on to earn it.
+
+    From the first third of the log to the last its reward climbs by more than rewards differed at
+    first, or by a fifth from each third to the next.
+    """
+    rewards, spreads = thirds(log.values("reward")), thirds(log.values("reward_std"))
+    if rewards is None or rewards[0] >= rewards[1]:
+        return False
+    climbed, lost = rewards[2] - rewards[0], rewards[1] - rewards[2]
+    if spreads and climbed > spreads[0] > 0:
+        return lost < EARNS * climbed
+    return rewards[0] >= 0 and rewards[1] * RISE < rewards[2]
 
 
 def replies_cut(log: Log) -> Finding | None:
