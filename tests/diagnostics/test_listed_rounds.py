@@ -22,6 +22,7 @@ from benchmarks.diagnostics.blind.round_17 import listed as round_17
 from benchmarks.diagnostics.blind.round_19 import listed as round_19
 from benchmarks.diagnostics.blind.round_21 import listed as round_21
 from benchmarks.diagnostics.blind.round_23 import listed as round_23
+from benchmarks.diagnostics.blind.round_25 import listed as round_25
 from course_utils.diagnostics import diagnose
 
 NAMED = {
@@ -257,6 +258,21 @@ NAMED = {
     "selworthy": "start_loaded_back",
     "orford": "frozen_as_drawn",
     "flatford": "pairs_misaligned",
+    # round 25
+    "dart": "reward_of_other_row",
+    "stour": "replies_masked",
+    "usk": "decoder_reads_labels",
+    "lune": "optimizer_holds_others",
+    "teign": "reference_moves",
+    "nadder": "worst_is_kept",
+    "beddgelert": "end_masked",
+    "portmeirion": "reward_of_other_row",
+    "aberdaron": "decoder_reads_labels",
+    "tenby": "tags_misplaced",
+    "crickhowell": "schedule_ends_early",
+    "llangollen": "class_weights_inverted",
+    "talgarth": "worst_is_kept",
+    "dolgellau": "new_tokens_untrained",
     "nunney": "labels_shifted",
 }
 LEFT = {
@@ -269,12 +285,13 @@ LEFT = {
     *("bunting", "jackdaw", "plover", "serin"),
     "ural",
     *("elterwater", "upnor"),
+    *("wye", "tamar", "exe", "kennet", "solva", "laugharne"),
 }
 LISTED = (
     *(round_7, round_8, round_9, round_10, round_12, round_14, round_15, round_17, round_19),
-    *(round_21, round_23),
+    *(round_21, round_23, round_25),
 )
-ROUNDS = dict(zip((7, 8, 9, 10, 12, 14, 15, 17, 19, 21, 23), LISTED, strict=True))
+ROUNDS = dict(zip((7, 8, 9, 10, 12, 14, 15, 17, 19, 21, 23, 25), LISTED, strict=True))
 CASES, ROUND_OF = {}, {}
 for number, one in ROUNDS.items():  # two authors may have taken one name
     named = {f"{n}_{number}" if n in CASES else n: case for n, case in one.CASES.items()}
@@ -313,7 +330,10 @@ def test_a_case_is_named_first(name):
     assert causes_of(CASES[name](False))[:1] == [NAMED[name]]
 
 
-@pytest.mark.parametrize("name", some(sorted(CASES), kind=ROUND_OF.get))
+ACCUSED_RIGHTLY = {"wye"}  # its twin's replies end with <|end|>, and generation stops at another
+
+
+@pytest.mark.parametrize("name", some(sorted(CASES.keys() - ACCUSED_RIGHTLY), kind=ROUND_OF.get))
 def test_a_twin_is_not_accused(name):
     assert causes_of(CASES[name](True)) == []
 

@@ -1,6 +1,7 @@
 """Looks at replies: bans of generation settings, rewards for lists, ends that are not seen."""
 
 import random
+from itertools import chain
 from types import SimpleNamespace
 
 import pytest
@@ -13,6 +14,7 @@ from course_utils.diagnostics import diagnose
 from course_utils.diagnostics.diagnosis.judges.unended import judge_unended
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.watches.answers import Answers
+from course_utils.diagnostics.diagnosis.watches.contradictions import Contradictions
 from course_utils.diagnostics.diagnosis.watches.listing import Listing
 
 
@@ -175,3 +177,34 @@ def test_a_reward_that_every_reply_earns_without_its_answer_is_said_to_read_some
     counts.read(rows, lambda: ["nothing of that"] * 16, trainer)
     counts.hint(trainer, sheet)
     assert "16 of 16 that do not hold" in sheet.hints["no_signal"][0]
+
+
+# --- a reward that looks its answer up by another row ------------------------------------------
+
+
+def paid_by(rows: list[dict], earned: list[list[float]], said: str = "moo") -> list[str]:
+    """Four groups of two replies, each to one row; what is found in their rewards."""
+    counts, sheet = Contradictions(), Sheet()
+    repeated = [row for row in rows for _ in range(2)]
+    counts.read(repeated, lambda: [said] * len(repeated), [*chain(*earned)], 2)
+    counts.judge(SimpleNamespace(reward_funcs=[contains], reward_func_names=["right"]), sheet)
+    return [one.key for one in sheet.found]
+
+
+ASKED = [f"the cow of farm {number} says" for number in range(8) for _ in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("column", "earned", "is_named"),
+    [
+        (range(16), [[0.0, 0.0], [1.0, 1.0]] * 8, True),
+        (range(16), [[1.0, 1.0], [1.0, 1.0]] * 8, False),
+        (range(16), [[0.0, 1.0], [1.0, 0.0]] * 8, False),  # chance, or the group decides
+        (["moo", "baa"] * 8, [[1.0, 1.0], [0.0, 0.0]] * 8, False),  # another answer is asked for
+    ],
+)
+def test_a_reward_that_contradicts_itself_between_rows_is_that_of_another_row(
+    column, earned, is_named
+):
+    rows = [{"prompt": p, "key": key} for p, key in zip(ASKED, column, strict=True)]
+    assert paid_by(rows, earned) == ["reward_of_other_row"] * is_named

@@ -266,6 +266,20 @@ def test_entropy_that_a_supervised_run_loses_is_what_it_learns():
     assert "entropy_gone" in keys(rows(12, reward=0.4, reward_std=0.2, **falls))
 
 
+@pytest.mark.parametrize(
+    ("reward", "is_gone"),
+    [
+        (lambda n: min(0.95, 0.1 + n / 6), False),  # certain of what earns all
+        (lambda n: min(-0.2, -5 + n), False),
+        (lambda n: 0.4 + n / 200, True),
+        (lambda n: 0.9 if n in (4, 5) else 0.3, True),  # it earned more, and lost it
+    ],
+)
+def test_entropy_may_go_where_the_reward_has_come(reward, is_gone):
+    falls = {"entropy": lambda n: 2 / (n + 1) ** 3, "reward_std": lambda n: 0.3 / (n + 1)}
+    assert ("entropy_gone" in keys(rows(12, loss=0.1, reward=reward, **falls))) == is_gone
+
+
 def test_a_zero_that_hides_a_nan_is_not_also_a_masked_label():
     log = rows(6, loss=0.0, grad_norm=float("nan"), learning_rate=0.05)
     answer = explain("\n".join(map(json.dumps, log)))

@@ -26,14 +26,16 @@ def _held_by_none(subject: Subject, steps: Steps, sheet: Sheet) -> None:
     said += f"{max(steps.unheld[name] for name in never)} steps, and no optimizer holds them"
     sheet.find(
         "optimizer_holds_others",
-        COUNTED if len(never) > len(trained) / 2 else MEASURED,
+        COUNTED if len(never) >= len(trained) / 2 else MEASURED,
         said,
         f"the first is {never[0]}",
         place=same_layers(never[0]),
-        why="weights that are to learn are not among the optimizer's parameters: they were frozen "
-        "when it was made, so no step reaches them",
-        advice="make the optimizer while they are trainable, and freeze them for a time behind it "
-        "(on_train_begin); or optimizer.add_param_group when they are unfrozen",
+        why="weights that are to learn are not among the optimizer's parameters, so no step "
+        "reaches them: its groups leave them out by their names, or they were frozen when it was "
+        "made",
+        advice="give every trainable weight to a group (count them against requires_grad); make "
+        "the optimizer while they are trainable, or optimizer.add_param_group when they are "
+        "unfrozen",
     )
 
 

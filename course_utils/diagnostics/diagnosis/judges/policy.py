@@ -47,6 +47,7 @@ def judge_policy(subject: Subject, replies: Replies, sheet: Sheet) -> None:
     judge_unended(subject.trainer, replies, sheet)
     replies.listing.judge(subject.trainer, sheet)
     replies.answers.judge(subject.trainer, sheet)
+    replies.contradictions.judge(subject.trainer, sheet)
     judge_finite(subject, replies.numbers, sheet)
     if (loss_type := loss_type_of(subject.trainer)) in WEIGHED_BY_ROW:
         _length(replies.numbers, loss_type, sheet)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from course_utils.diagnostics.diagnosis.measures.batch_scores import judge_batch_scores, once
+from course_utils.diagnostics.diagnosis.measures.data_sets import labels_of
 from course_utils.diagnostics.diagnosis.measures.heard_losses import Heard, HeardLosses
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
@@ -56,7 +57,9 @@ def _judge(call: Heard, subject: Subject, sheet: Sheet) -> None:
     if call.name == "nll_loss":
         _are_logs(call, sheet)
     if call.weight is not None:
-        _weights(call.target, call.weight, sheet)
+        rows = labels_of(getattr(subject.trainer, "train_dataset", None))
+        known = rows if subject.loss is Loss.ROWS and all(type(one) is int for one in rows) else []
+        _weights(call.target, call.weight, known, sheet)
     judge_batch_scores(call, sheet)
     _left_out(call, subject, sheet)
     if subject.loss in (Loss.NEXT_TOKEN, Loss.OTHER) and call.logits is not None:
@@ -101,13 +104,14 @@ def _are_logs(call: Heard, sheet: Sheet) -> None:
         )
 
 
-def _weights(targets: Tensor, weight: Tensor, sheet: Sheet) -> None:
+def _weights(targets: Tensor, weight: Tensor, rows: list[int], sheet: Sheet) -> None:
+    """Class weights beside the labels of all `rows`, or of the batch where these are not known."""
     lost = [int(c) for c in targets.unique() if 0 <= c < len(weight) and float(weight[c]) == 0]
     if lost:
         count = sum(int((targets == c).sum()) for c in lost)
         said = f"class {lost[0]} has weight 0, and {count} of {targets.numel()} labels are of it"
         once(sheet, "class_without_weight", COUNTED, said, place="weight of F.cross_entropy")
-    counts = Counter(t for t in targets.flatten().tolist() if 0 <= t < len(weight))
+    counts = Counter(t for t in rows or targets.flatten().tolist() if 0 <= t < len(weight))
     if len(counts) < 2 or sum(counts.values()) < RARER * FEWEST:
         return
     (most, many), (least, few) = counts.most_common()[0], counts.most_common()[-1]

@@ -20,6 +20,7 @@ from course_utils.diagnostics.diagnosis.measures.logp_shapes import AGREE, shape
 from course_utils.diagnostics.diagnosis.measures.policy_numbers import PolicyNumbers, policy_numbers
 from course_utils.diagnostics.diagnosis.measures.routes import flips, routers_of
 from course_utils.diagnostics.diagnosis.watches.answers import Answers
+from course_utils.diagnostics.diagnosis.watches.contradictions import Contradictions
 from course_utils.diagnostics.diagnosis.watches.listing import Listing
 from course_utils.diagnostics.libraries.trl import (
     ends_of,
@@ -45,6 +46,7 @@ class Replies:
     shape: tuple[str, str] = ("", "")  # how the sampler's log-probs differ, and the fix
     listing: Listing = field(default_factory=Listing)
     answers: Answers = field(default_factory=Answers)
+    contradictions: Contradictions = field(default_factory=Contradictions)
     _asked: set[int] = field(default_factory=set)  # prompts of the batches so far, as hashes
 
     @contextmanager
@@ -106,6 +108,8 @@ class Replies:
         self.last = {name: output[name] for name in KEPT} | {"logps": logps}
         self.listing.read(rows, lambda: self.texts().texts, rewards)
         self.answers.read(rows, lambda: self.texts().texts, trainer)
+        group = trainer.num_generations
+        self.contradictions.read(rows, lambda: self.texts().texts, rewards, group)
 
     def _are_new(self, output: dict[str, Tensor]) -> Tensor:
         """Of each row, whether no batch before had its prompt, (N,)."""
