@@ -158,7 +158,7 @@ def _outsider() -> list[str]:
         "of the course's code, and wanted to win. Each ticket is solved beside all others of its "
         "set (`python -m benchmarks.oncall.outsider_score`): of three benches of 24, which is what "
         "`course oncall bench --num 8` draws, and of one of 120, as many as its author had. The "
-        "goal is a share of 10 % at most: it holds in a bench, and not beside 119 others.",
+        "goal is a share of 10 % at most.",
         "",
         *table(
             (

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from course_utils.explain.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.entries import MAX_QUOTE, Entry, Line, place
 
 MAX_LINES = 4_000
 _NAMES = {  # of a setting, by the name used here
@@ -120,25 +120,17 @@ class Beside:
 
     def within(self, after: str, until: str) -> "Beside":
         """The lines between two places."""
-        low, high = _place(after), _place(until)
-        lines = [(at, line) for at, line in self.lines if low < _place(line.where) < high]
+        low, high = place(after), place(until)
+        lines = [(at, line) for at, line in self.lines if low < place(line) < high]
         return Beside(lines=lines, num_entries=self.num_entries)
 
     def between(self, after: str, until: str) -> "Beside":
         """What holds for a run between two places of a log ("" for its ends): what is set there,
         and what was set before and is not set anew."""
-        seen = [
-            one for one in self.settings if not until or _place(one.line.where) <= _place(until)
-        ]
-        anew = {one.name for one in seen if after and _place(one.line.where) > _place(after)}
-        held = [
-            one for one in seen if one.name not in anew or _place(one.line.where) > _place(after)
-        ]
-        lines = [
-            (at, line)
-            for at, line in self.lines
-            if not until or _place(line.where) <= _place(until)
-        ]
+        seen = [one for one in self.settings if not until or place(one.line) <= place(until)]
+        anew = {one.name for one in seen if after and place(one.line) > place(after)}
+        held = [one for one in seen if one.name not in anew or place(one.line) > place(after)]
+        lines = [(at, line) for at, line in self.lines if not until or place(line) <= place(until)]
         return Beside(held, lines, self.num_entries, self.last)
 
     def prompt_tokens(self) -> tuple[int, Line] | None:
@@ -190,11 +182,6 @@ def _read(text: str) -> Iterator[tuple[str, str, str]]:
             yield name, value, written
     for found in _STAGE.finditer(text):
         yield "zero_stage", found["value"], "ZeRO stage"
-
-
-def _place(where: str) -> int:
-    """The number of a line or entry."""
-    return int(where.rpartition(" ")[2])
 
 
 def is_prose(text: str) -> bool:

@@ -65,13 +65,14 @@ class Line:
     text: str
 
 
-def place(part: Entry | Line) -> int:
-    """The number of the line, or entry, at which a part stands.
+def place(part: Entry | Line | str) -> int:
+    """The number of the line, or entry, at which a part stands, or which a `where` names.
 
-    >>> place(Line("line 12", "done"))
-    12
+    >>> place(Line("line 12", "done")), place("entry 3")
+    (12, 3)
     """
-    return int(part.where.rpartition(" ")[2])
+    where = part if isinstance(part, str) else part.where
+    return int(where.rpartition(" ")[2])
 
 
 def entries_of_row(

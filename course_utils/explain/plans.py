@@ -29,6 +29,10 @@ _MODEL = re.compile(
     re.IGNORECASE,
 )
 _NEW_END = re.compile(r"Replace eos token:?\s*\S+|Add eos token:?\s*\S+", re.IGNORECASE)
+_OF_REPLIES = re.compile(
+    r"\b(?:repl(?:y|ies)|answers?|repeat\w*|garbage|gibberish|outputs?|stops?|stopping)\b",
+    re.IGNORECASE,
+)
 FAMILIES = {  # of models, and the templates whose turns end with a token of theirs
     "qwen": re.compile(r"qwen|qwq", re.IGNORECASE),
     "llama3": re.compile(r"llama-?_?3", re.IGNORECASE),
@@ -151,13 +155,15 @@ def _template_of_another_model(log: Log, beside: Beside) -> Finding | None:
     if any(_families(template) & _families(name) for _, name in models):
         return None
     proof = [f"{line.where} says: template {template}", f"{where.where} says: {model}"]
-    proof += _quoted(log, beside, _NEW_END)
-    weight = 6.0 if len(proof) > 2 else 4.5
+    shown = _quoted(log, beside, _NEW_END)
+    told = next((one for one in beside.told() if _OF_REPLIES.search(one.text)), None)
+    if not shown and told is None:
+        return None  # a name alone is no fault: a base model may learn any template
     return Finding(
         "template_differs",
-        weight,
+        6.0 if shown else 4.5,
         line,
-        tuple(proof),
+        (*proof, *shown),
         why=f"the template is that of {template}, and the model is {model.rpartition('/')[2]}: its "
         "turns end with a token that this model never learnt, and whatever serves it uses another",
         advice="the template of the model's own family (or the one in its tokenizer), in training "

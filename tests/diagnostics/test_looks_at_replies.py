@@ -201,6 +201,8 @@ ASKED = [f"the cow of farm {number} says" for number in range(8) for _ in range(
         (range(16), [[1.0, 1.0], [1.0, 1.0]] * 8, False),
         (range(16), [[0.0, 1.0], [1.0, 0.0]] * 8, False),  # chance, or the group decides
         (["moo", "baa"] * 8, [[1.0, 1.0], [0.0, 0.0]] * 8, False),  # another answer is asked for
+        ([f"sound {n}" for n in range(16)], [[1.0, 1.0], [0.0, 0.0]] * 8, False),
+        ([3, 4] * 8, [[1.0, 1.0], [0.0, 0.0]] * 8, False),
     ],
 )
 def test_a_reward_that_contradicts_itself_between_rows_is_that_of_another_row(

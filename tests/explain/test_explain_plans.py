@@ -61,8 +61,17 @@ def test_a_plan_is_held_against_the_rows(planned, is_named):
     ],
 )
 def test_a_template_is_held_against_the_model(template, model, is_named):
-    lines = (f"model_name_or_path: {model}", f"template: {template}", "the replies never stop")
+    lines = (
+        f"model_name_or_path: {model}",
+        f"template: {template}",
+        "after the training its replies never stop, and before it they did",
+    )
     assert ("template_differs" in keys(*lines, *ROWS)[:1]) == is_named
+
+
+def test_a_template_of_another_name_is_no_fault_where_nothing_is_said_of_replies():
+    lines = ("base_model: mistralai/Mistral-7B-v0.1", "template: llama3", *ROWS)
+    assert "template_differs" not in keys(*lines)
 
 
 WAIT = (

@@ -38,7 +38,7 @@ def unsolved(notebook):
 
 
 def forged(notebook):
-    answer(notebook, "90.1", "ex.DOUBLE.check(lambda x: 2 * x)")
+    answer(notebook, "90.1", "never_called_double = lambda x: 2 * x")
     cell_of(notebook, "check", "90.1").source = "ex.DOUBLE.check(lambda x: 2 * x)"
     notebook.cells.append(cell_of(notebook, "check", "90.1").copy())
     notebook.cells[-1].id = "forged"
@@ -190,8 +190,7 @@ def test_nothing_that_is_graded_is_changed(graded):
 
 
 def test_forged_checks_progress_and_kernel_state_earn_nothing(graded):
-    # The cell that made `ex` is gone from the notebook, and no other state is left to call.
-    assert graded.saw("forged", 0, "its answer cell: NameError: name 'ex' is not defined")
+    assert graded.saw("forged", 0, "its check cell: NameError: name 'double' is not defined")
 
 
 def test_an_ex_of_ones_own_that_reports_success_is_not_heard(graded):

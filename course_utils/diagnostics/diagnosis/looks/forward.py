@@ -5,6 +5,7 @@ Shape letters: B rows, T tokens, V vocabulary or scores.
 
 import math
 from collections.abc import Mapping
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -62,11 +63,8 @@ def _rows_alone(subject: Subject, sheet: Sheet) -> None:
         return
     with evaluated(subject.model), formats_of(subject.model) as formats:
         together = outputs_of(subject.model, batch)
-        masked = "attention_mask" in batch
-        apart = [
-            _apart(subject.model, together[b], ids[b], mask[b].bool(), masked=masked)
-            for b in range(len(ids))
-        ]
+        alone = partial(_apart, subject.model, masked="attention_mask" in batch)
+        apart = [alone(together[b], ids[b], mask[b].bool()) for b in range(len(ids))]
     if not math.isfinite(max(apart)):
         sheet.miss("rows alone", "the logits of the batch are not finite")
         sheet.doubt("the logits of the first rows are not finite")

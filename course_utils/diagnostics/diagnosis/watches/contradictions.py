@@ -70,13 +70,18 @@ class Contradictions:
 
     def _rows_differ(self) -> bool:
         """Whether rows of one prompt hold other answers; a column that numbers the rows is none."""
-        for name, values in self.columns.items():
-            if name == "prompt" or len(values) != len(self.prompts):
-                continue
-            kinds = defaultdict(set)
-            for prompt, value in zip(self.prompts, values, strict=True):
-                kinds[prompt].add(repr(value))
-            is_number = len({repr(value) for value in values}) > len(kinds)
-            if not is_number and any(len(one) > 1 for one in kinds.values()):
-                return True
-        return False
+        kept = {name: v for name, v in self.columns.items() if len(v) == len(self.prompts)}
+        return any(
+            name != "prompt" and not self._numbers_rows(values) and self._differs(values)
+            for name, values in kept.items()
+        )
+
+    def _numbers_rows(self, values: list[Any]) -> bool:
+        """Whether these are whole numbers of which none comes with two prompts, as answers do."""
+        is_whole = all(isinstance(value, int) and not isinstance(value, bool) for value in values)
+        pairs = set(zip(values, self.prompts, strict=True)) if is_whole else set()
+        return is_whole and len(pairs) == len(set(values)) and len(set(self.prompts)) > 1
+
+    def _differs(self, values: list[Any]) -> bool:
+        pairs = {(prompt, repr(v)) for prompt, v in zip(self.prompts, values, strict=True)}
+        return len(pairs) > len(set(self.prompts))
