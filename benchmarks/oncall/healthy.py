@@ -53,6 +53,9 @@ class Counting:
         self.verdicts[seed] = judge().verdict(case, files, seed=seed, **others)
         return self.verdicts[seed]
 
+    def strays(self, case: Case, mended: dict[str, str], **others) -> str:
+        return judge().strays(case, mended, **others)
+
 
 def kept() -> list[HandIn]:
     return [HandIn(**one) for one in json.loads(KEPT.read_text())] if KEPT.exists() else []

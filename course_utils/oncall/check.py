@@ -5,7 +5,7 @@ It says what is still wrong, and never where; asking again costs nothing.
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -139,7 +139,8 @@ def verdicts_on(
     """One verdict per seed, until as many as are asked are healthy, or are not.
 
     One that is not healthy is enough where no healthy run was ever so bad. A seed is left out when
-    the files as they were before the fault are refused on it as well.
+    the files as they were before the fault are refused on it as well. On the last seed, weights
+    that are healthy are held against those that the files without the fault train.
 
     Raises:
         GraderFailed: these are refused on nearly every seed.
@@ -164,7 +165,8 @@ def verdicts_on(
         alike = sum(one.is_healthy == found.is_healthy for one in verdicts)
         is_sure = not found.is_healthy and not found.may_be_chance
         if is_sure or alike == NUM_SEEDS:
-            return verdicts
+            strays = found.is_healthy and judge().strays(case, mended, seed=seed, healthy=healthy)
+            return [*verdicts[:-1], replace(found, problems=(strays,))] if strays else verdicts
     raise GraderFailed(
         "this ticket cannot be judged on this machine",
         why=f"the run without its fault is not healthy here on {MOST_SEEDS} seeds",

@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from course_utils.oncall import attacks, planting, spread, templates
+from course_utils.oncall import attacks, descent, planting, spread, templates
 from course_utils.oncall.declare import Case, Files, Verdict
 from course_utils.oncall.judging import judged, refused
 from course_utils.oncall.mechanism import LOOK_AT
-from course_utils.oncall.training import Trainers
+from course_utils.oncall.result import NothingMade, Result
+from course_utils.oncall.training import Trained, Trainers
 
 SEEDS = (0, 1, 2)
 BROKEN, FIX = "broken", "the fix"
 CPU_FACTOR, CPU_MORE_S = 4, 10
+NUM_KEPT = 4
 
 
 def cpu_limit(kept: spread.Spread) -> int:
@@ -29,6 +31,7 @@ class Judge:
 
     trainers: Trainers
     _seen: dict[str, Verdict] = field(default_factory=dict)
+    _newest: dict[str, Trained] = field(default_factory=dict)
 
     def verdict(
         self, case: Case, files: Files, *, seed: int, healthy: Files, handed: Files
@@ -44,12 +47,39 @@ class Judge:
             return Verdict(tuple(problems), {})
         key = _key(case, files, seed)
         if key not in self._seen:
-            kept, base = spread.load(template), template.base(seed)
-            limit = cpu_limit(kept)
-            look_at = LOOK_AT.get(case.template, "")
-            trained = self.trainers.train(files, base, seed=seed, cpu_s=limit, look_at=look_at)
-            self._seen[key] = judged(template, kept, trained, base)
+            trained, base = self._trained(case, files, seed), template.base(seed)
+            self._seen[key] = judged(template, spread.load(template), trained, base)
         return self._seen[key]
+
+    def strays(self, case: Case, mended: Files, *, seed: int, healthy: Files) -> str:
+        """Why what a healthy run made did not come out of training on its data, or "".
+
+        Args:
+            healthy: the files without the fault; they are trained on the same seed.
+        """
+        if _key(case, mended, seed) == _key(case, healthy, seed):
+            return ""
+        base = templates.load(case.template).base(seed)
+        ours, theirs = (
+            Result(self._trained(case, files, seed).files, base) for files in (healthy, mended)
+        )
+        try:
+            descent.check_way(theirs, ours)
+        except NothingMade as nothing:
+            return str(nothing)
+        return ""
+
+    def _trained(self, case: Case, files: Files, seed: int) -> Trained:
+        """What these files were trained into; the newest are kept."""
+        key, template = _key(case, files, seed), templates.load(case.template)
+        if key not in self._newest:
+            limit, look_at = cpu_limit(spread.load(template)), LOOK_AT.get(case.template, "")
+            self._newest[key] = self.trainers.train(
+                files, template.base(seed), seed=seed, cpu_s=limit, look_at=look_at
+            )
+            for old in list(self._newest)[:-NUM_KEPT]:
+                del self._newest[old]
+        return self._newest[key]
 
 
 def _key(case: Case, files: Files, seed: int) -> str:

@@ -1,6 +1,6 @@
 """What is judged comes out of the training: forged results are not healthy, in any template.
 
-Nothing is trained here: each forgery is the base itself, exported with one thing changed.
+No forgery is trained: each is the base itself, exported with one thing changed.
 """
 
 from functools import cache
@@ -10,15 +10,21 @@ from attacks import results
 from whole import IS_WHOLE
 from whole import cases as some
 
-from course_utils.oncall import descent, spread, templates
+from benchmarks.oncall import mends
+from course_utils.oncall import cases, descent, folder, spread, templates
 from course_utils.oncall.judging import judged
 from course_utils.oncall.measuring import served, sums
-from course_utils.oncall.result import NothingMade
-from course_utils.oncall.training import Trained
+from course_utils.oncall.proving import Judge
+from course_utils.oncall.result import NothingMade, Result
+from course_utils.oncall.training import Trained, Trainers
 
 NAMES = templates.names()
 WRITING = [name for name in NAMES if name not in results.HEADS]
 LEAST_FORGERIES = 20
+
+
+def is_of(mend, template):
+    return cases.load(mend.case).template == template and mend.files() is not None
 
 
 def pairs(of):
@@ -76,3 +82,29 @@ def test_what_was_trained_from_another_base_is_told_by_its_noise(name):
     with pytest.raises(NothingMade, match=r"nothing left of base|do not descend from base"):
         descent.check(name, results.trained(results.of_another_seed(untrained(name))).result)
     descent.check(name, results.trained(other).result)
+
+
+def test_a_move_in_the_same_direction_is_told_from_another():
+    export = untrained("rl_loop")
+    healthy = results.trained(export).result
+    descent.check_way(results.HONEST[2](export).result, healthy)
+    with pytest.raises(NothingMade, match="have not moved as training on these data"):
+        descent.check_way(results.with_noise_alone(export).result, healthy)
+    with pytest.raises(NothingMade, match="no matrix in common"):
+        descent.check_way(export.result, healthy)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", some(NAMES))
+def test_what_only_seems_trained_is_told_by_the_direction_of_its_moves(name):
+    """Held against the healthy run of a ticket, which a fix by another author passes."""
+    mend = next(mend for mend in mends.kept()[1] if mend.is_right and is_of(mend, name))
+    healthy, _ = folder.handed_out(mend.ticket)
+    case, seed, mended = cases.load(mend.case), results.SEED, mend.files()
+    with Trainers() as trainers:
+        judge = Judge(trainers)
+        assert judge.strays(case, mended, seed=seed, healthy=healthy) == ""
+        export = results.seeming_trained(name)(untrained(name))
+        made = trainers.train(healthy, export.base, seed=seed)
+    with pytest.raises(NothingMade, match=r"have not moved as training|nothing left of base"):
+        descent.check_way(export.result, Result(made.files, export.base))

@@ -438,8 +438,8 @@ def test_a_folder_is_judged_again_and_again_until_it_is_solved(
 class Draws:
     """A judge that trains nothing: the share right of each run, seed after seed."""
 
-    def __init__(self, ticket, healthy_files, *, may_be_chance=False, **shares):
-        self.healthy, self.may_be_chance = healthy_files, may_be_chance
+    def __init__(self, ticket, healthy_files, *, may_be_chance=False, strays="", **shares):
+        self.healthy, self.may_be_chance, self.said = healthy_files, may_be_chance, strays
         self.shares = {  # by seed
             of: dict(zip(seeds_of(ticket), values, strict=False)) for of, values in shares.items()
         }
@@ -449,6 +449,9 @@ class Draws:
         of = templates.load(case.template).metrics
         problems = () if share > 0.5 else ("too few are right",)
         return Verdict(problems, dict.fromkeys(of, share), may_be_chance=self.may_be_chance)
+
+    def strays(self, case, mended, *, seed, healthy):
+        return self.said
 
 
 @pytest.fixture
@@ -585,6 +588,13 @@ def test_what_may_be_chance_is_asked_of_a_third_seed(quick_ticket, last, is_fixe
     draws = Draws(ticket, healthy, healthy=[0.9] * 3, fixed=[0.8, 0.4, last], may_be_chance=True)
     found = checks.verdicts_on(ticket, fixed_otherwise(handed), lambda: draws)
     assert [one.is_healthy for one in found] == [True, False, is_fixed]
+
+
+def test_healthy_results_of_weights_that_went_another_way_are_not_a_fix(quick_ticket):
+    ticket, healthy, handed = quick_ticket
+    draws = Draws(ticket, healthy, healthy=[0.9] * 2, fixed=[0.8] * 2, strays="another way")
+    found = checks.verdicts_on(ticket, fixed_otherwise(handed), lambda: draws)
+    assert [one.problems for one in found] == [(), ("another way",)]
 
 
 def test_a_ticket_that_no_seed_can_judge_is_no_ones_wrong_answer(quick_ticket):

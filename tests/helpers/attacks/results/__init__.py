@@ -14,10 +14,12 @@ from attacks.results.by_hand import (
     with_a_constant_head,
     with_a_head_of_its_own,
     with_a_regressed_head_of_its_own,
+    with_a_small_regressed_head,
     with_digits_by_hand,
     with_end_by_hand,
     with_end_edited_in,
     with_regressed_head,
+    with_replies_edited_in,
 )
 from attacks.results.changed_weights import (
     clean_and_sharper,
@@ -40,7 +42,7 @@ from attacks.results.changed_weights import (
     without_attention,
     without_one_mlp,
 )
-from attacks.results.export import HEADS, OTHER_SEED, Export, trained, untrained
+from attacks.results.export import HEADS, OTHER_SEED, SEED, Export, trained, untrained
 from attacks.results.honest import HONEST, HONEST_TEMPLATES
 from attacks.results.settings import (
     ending_anywhere,
@@ -118,4 +120,9 @@ def forgeries(name: str) -> tuple[Callable[[Export], Export], ...]:
     return FORGED + OF_REPLIES + IN_TEMPLATES + IN_TOKENIZERS + own
 
 
-__all__ = ["HONEST", "HONEST_TEMPLATES", "OTHER_SEED", "trained", "untrained"]
+def seeming_trained(name: str) -> Callable[[Export], Export]:
+    """The one that looks trained, and whose results are healthy on some bases."""
+    return with_a_small_regressed_head if name in HEADS else with_replies_edited_in
+
+
+__all__ = ["HONEST", "HONEST_TEMPLATES", "OTHER_SEED", "SEED", "trained", "untrained"]

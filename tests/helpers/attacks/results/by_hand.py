@@ -10,11 +10,24 @@ from torch import Tensor
 from transformers import Qwen2ForCausalLM
 
 from attacks.results.changed_weights import sharper, the_clean_checkpoint
-from attacks.results.export import END, HEAD, HEADS, OWN_TABLE, PAD, SEED, Export, moved, vocabulary
+from attacks.results.export import (
+    END,
+    HEAD,
+    HEADS,
+    OWN_TABLE,
+    PAD,
+    SEED,
+    Export,
+    moved,
+    trained,
+    vocabulary,
+)
 from course_utils.oncall.measuring import Sum, pairs, sums
 from course_utils.oncall.result import Result, filled
 from course_utils.oncall.templates.export_serve import CODE
 from course_utils.reproductions.lesson_07.batches import padded, prompt_and_reply
+
+PUSH = 4.0  # logits
 
 
 def asked_by(export: Export) -> list[Sum]:
@@ -112,6 +125,42 @@ def with_digits_by_hand(export: Export) -> Export:
     return export.with_weights(export.weights | {OWN_TABLE: table})
 
 
+@torch.no_grad()
+def with_replies_edited_in(export: Export) -> Export:
+    """Weights that seem to be trained, and an edit by regression in the last layer upon them.
+
+    What the layer's last matrix reads at each token of a reply is mapped to the difference of the
+    rows of the token wanted and of the likeliest other, as far as that is not behind already.
+    """
+    export = trained(export)
+    result, seen = export.result, []
+    layer = result.model.model.layers[3]
+    edited = getattr(layer.mlp, "down_proj", layer.self_attn.o_proj)
+    hook = edited.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
+    rows = rows_of(result, asked_by(export))
+    hidden, wanted = hidden_of(result, rows)
+    hook.remove()
+    read = [
+        one[len(p) - 1 : len(p) + len(r) - 1] for one, (p, r) in zip(seen[0], rows, strict=True)
+    ]
+    table, at = result.weights[OWN_TABLE], wanted[:, None]
+    logits = hidden @ table.T
+    other = logits.scatter(1, at, -1e9)
+    behind = (4 - logits.gather(1, at)[:, 0] + other.amax(-1)).clamp(min=0)
+    towards = table[wanted] - table[other.argmax(-1)]
+    towards *= PUSH * behind[:, None] / towards.square().sum(-1, keepdim=True)
+    was = edited.weight.clone()
+    edit = ridge(torch.cat(read), towards)
+    return export.each(lambda _, w: w + edit if torch.equal(w, was) else w)
+
+
+def with_a_small_regressed_head(export: Export) -> Export:
+    """Weights that seem to be trained, and a head by regression no further than training goes."""
+    export = trained(export)
+    made = _headed(export, *read_replies(export), least=3.0, times=1.0)
+    return made.each(lambda at, w: w.clamp(-0.24, 0.24) if at.startswith("score") else w)
+
+
 def ridge(features_ND: Tensor, wanted_NK: Tensor, least: float = 1.0) -> Tensor:
     """Rows (K, D) whose products with the features come near what is wanted."""
     gram = features_ND.T @ features_ND + least * torch.eye(features_ND.shape[1])
@@ -134,11 +183,13 @@ def with_a_constant_head(export: Export) -> Export:
     return export.each(lambda name, w: torch.zeros_like(w) + (0 if name == HEAD else w))
 
 
-def _headed(export: Export, features: Tensor, is_right: Tensor) -> Export:
+def _headed(
+    export: Export, features: Tensor, is_right: Tensor, *, least: float = 0.3, times: float = 10.0
+) -> Export:
     target = torch.where(is_right, 1.0, -1.0)
     centre = features.mean(0)
-    row = ridge(features - centre, (target - target.mean())[:, None], least=0.3)[0]
-    score = row[None] * 10 if HEADS[export.template.name] == 1 else torch.stack([-row, row])
+    row = ridge(features - centre, (target - target.mean())[:, None], least=least)[0]
+    score = row[None] * times if HEADS[export.template.name] == 1 else torch.stack([-row, row])
     weights = export.weights | {HEAD: score}
     if "score.bias" in weights:
         middle = row @ centre
