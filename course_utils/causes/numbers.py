@@ -5,7 +5,7 @@ from course_utils.causes.harms import BROKEN
 from course_utils.causes.shared import OF_NUMBERS
 
 OF_A_NAN = (
-    "the log does not tell what made it: the number format, a row without labels, an id or image "
+    "no rule tells what made it: the number format, a row without labels, an id or image "
     "out of range, an attention kernel on a padded row, gradients read while they are still being "
     "sent; the number formats and one batch in float32 would tell"
 )
@@ -128,7 +128,7 @@ NUMBERS = (
     ),
     Cause(
         "norm_never_finite",
-        "grad_norm is not finite in any entry; the log does not show why",
+        "grad_norm is not finite in any entry, and no rule tells why",
         "look at the dtype of the weights, and at one batch",
         "one step under the watch, in float32",
         lesson="01_floats",

@@ -19,7 +19,7 @@ POLICY = (
         inferred=True,
         follows=frozenset({"entropy", "loss", "updates"}),
         one_fix="go on from a checkpoint before the turn, with a tenth of the learning rate",
-        leaves_open="the log does not tell what began it: the update (rate, clipping, stale "
+        leaves_open="no rule tells what began it: the update (rate, clipping, stale "
         "samples), replies that are cut, a sampler whose log-probs are not the trainer's, or a "
         "reward that is cheated or fails; length, clip ratio, the log-prob difference and replies "
         "from around the turn would tell",

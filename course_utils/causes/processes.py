@@ -200,7 +200,7 @@ PROCESSES = (
     ),
     Cause(
         "stands_still",
-        "the run stands still without an error, and the log does not show where",
+        "the run stands still without an error, and no rule tells where",
         "take the stack while it stands (py-spy dump --pid PID), of its DataLoader's workers too; "
         "the numbers before it are no cause",
         "the last line of each process, and what it would do next",

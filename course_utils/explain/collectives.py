@@ -12,8 +12,8 @@ UNSET = 2**63  # what is above is written for a size that is not known
 MAX_RANKS, MAX_MISSING = 1024, 7
 ALL_WAIT = (
     "all processes wait in one and the same collective: none took another way, and none is seen to "
-    "die; the network or a device between them stands, or a kernel before it does, and the log "
-    "does not tell which",
+    "die; the network or a device between them stands, or a kernel before it does, and no "
+    "rule tells which",
     "before any change: NCCL_DEBUG=INFO, the flight recorder (TORCH_NCCL_TRACE_BUFFER_SIZE), Xid "
     "errors in dmesg, nccl-tests on these GPUs; a longer timeout alone is a guess",
 )

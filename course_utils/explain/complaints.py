@@ -13,7 +13,7 @@ from course_utils.explain.entries import Entry, Line
 from course_utils.explain.finding import Finding
 
 MAX_LINES, HINT = 400, 1.9
-UNSEEN = "no number of the log shows it"
+UNSEEN = "no number that a rule reads shows it"
 _NOT = r"(?:not?|never|n't|n\u2019t|without|isn.t|cannot|won.t)"
 _WORSE = (
     r"(?:worse\w*|different|differs?|gibberish|garbage|forg[eo]t\w*|nonsense|bad|wrong|broken|"

@@ -21,7 +21,7 @@ _GARBAGE = re.compile(
 WEIGHT = 4.2  # the log itself shows nothing of it
 NOT_OF_TRAINING = (
     "the log shows no fault of the training; what writes garbage is the model as it was merged, "
-    "saved and loaded, and the log does not tell which of these did it, or whether it is the "
+    "saved and loaded, and no rule tells which of these did it, or whether it is the "
     "template at serving"
 )
 SPLIT_IT = (

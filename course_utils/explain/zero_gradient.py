@@ -34,7 +34,7 @@ WHICH = (
     "which of these: nothing is trainable, what is trained is not connected to the loss, or the "
     "engine (DeepSpeed, sharding, offload) of this version loses the gradients or their norm"
 )
-NOBODY_TELLS = "no gradient arrives although there is something to learn; the log does not tell why"
+NOBODY_TELLS = "no gradient arrives although there is something to learn; no rule tells why"
 LOOK_AT_WEIGHTS = (
     "requires_grad of the weights and what the optimizer holds, after the trainer is built; load "
     "an adapter with is_trainable=True"
@@ -52,7 +52,7 @@ NOT_REACHED = (
     "before the adapter is made",
 )
 BY_THE_ENGINE = (
-    "no gradient arrives although there is something to learn; the log does not tell why, and what "
+    "no gradient arrives although there is something to learn; no rule tells why, and what "
     "it says of the run points at the engine or the sharding (a version that loses the gradients "
     "or their norm)",
     "another version of the engine first (DeepSpeed, or what shards and offloads), or one step "

@@ -23,7 +23,7 @@ def test_a_saved_model_that_writes_garbage_is_not_laid_to_training(said):
     told = answer(said)
     assert [one.key for one in told.causes] == ["merged_not_equal"]
     one = told.causes[0]
-    assert "no fault of the training" in one.says and "does not tell" in one.says
+    assert "no fault of the training" in one.says and "no rule tells" in one.says
     assert "template" in one.says + one.fix and "adapter" in one.fix
     assert any("line 1 says" in row for row in one.for_it)
 

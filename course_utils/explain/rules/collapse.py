@@ -11,7 +11,7 @@ from course_utils.explain.numbers import deviation, listed, said, thirds
 AT_ONCE = (
     "the reward is exactly 0 from one entry to the next, and stays there: what computes it has "
     "failed (a service, a parser, another format), replies are empty or cut, or the weights are "
-    "nan; the log does not tell which",
+    "nan; no rule tells which",
     "read three replies and their rewards from before and after; log the errors of the reward "
     "function, length, entropy and grad_norm",
 )

@@ -9,7 +9,7 @@ from course_utils.explain.numbers import said
 
 WHICH = (
     "a mean over no label (all of them cut off or masked), or a forward pass that leaves the range "
-    "of half precision; the log cannot tell which"
+    "of half precision; no rule tells which"
 )
 FEWEST, FALLS = 5, 0.8  # evaluations; of the first loss
 COUNT_LABELS = "count the labels of one evaluation batch, and evaluate that batch in float32"

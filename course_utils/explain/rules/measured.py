@@ -28,7 +28,7 @@ APART = (
 NOTHING_RIGHT = (
     "nothing that the model writes is right in any evaluation: a CTC model that still writes "
     "blanks alone, texts that are cut or do not end, or labels that are decoded in another form; "
-    "the log cannot tell which"
+    "no rule tells which"
 )
 READ_IT = "print three predictions beside their labels, as the metric gets them"
 PAIRS = (("eval_loss", "eval_accuracy"), ("loss", "accuracy"), ("loss", "eval_accuracy"))

@@ -21,7 +21,7 @@ JUMPED = 0.3  # nats: a kl that was nearly 0 before
 NOT_HELD = 0.25  # nats per token: a KL term of this size pulls, if it has a gradient
 NO_SPRING = (
     "the KL term of the loss keeps growing, so it does not hold the policy: its coefficient is too "
-    "small, or it has no gradient (no_grad, detach); the log cannot tell which",
+    "small, or it has no gradient (no_grad, detach); no rule tells which",
     "look at the gradient of the KL term alone; a larger coefficient if it has one",
 )
 SLIGHT = 0.1  # of a rise: a part that falls by less has hardly counted

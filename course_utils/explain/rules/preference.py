@@ -26,7 +26,7 @@ COLLAPSED = (
     "stop and compare the first 30 steps of short runs that differ in one thing: a smaller "
     "learning rate or larger beta, the negative log-likelihood of the chosen added, the embeddings "
     "and the head left frozen, no tokens added (or a table padded to a multiple of 64)",
-    "the log does not tell what began it: steps that are too long, a loss that nothing holds, or "
+    "no rule tells what began it: steps that are too long, a loss that nothing holds, or "
     "tables of tokens that are resized or trained whole",
 )
 NOISE = 0.1  # what bfloat16 and dropout make of two equal log-probs, times beta

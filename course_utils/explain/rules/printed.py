@@ -32,7 +32,7 @@ SUMMED = (
 OR_BETA = (
     "no gradient arrives, and policy and reference count as equal in every entry: no weight that "
     "is trained takes part in the loss, or beta is 0, which makes the loss ln 2 whatever the model "
-    "says; the log does not tell which",
+    "says; no rule tells which",
     "print the beta that the trainer uses, and requires_grad of the weights; load an adapter with "
     "is_trainable=True",
 )

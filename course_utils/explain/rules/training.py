@@ -15,7 +15,7 @@ A_NAT = 1.0  # of an evaluation loss: more than rounding or other rows make
 SOON = 3  # entries after a resume, in which what it left behind shows
 NOT_RESTORED = (
     "the loss climbs where the run was resumed, at the rate of before: something was not restored, "
-    "and the log cannot tell what (the optimizer's moments, the scaler, the place in the data)"
+    "and no rule tells what (the optimizer's moments, the scaler, the place in the data)"
 )
 _OR_BROKEN = "weights that broke in one step give a loss of 0 as well: look whether they are finite"
 
