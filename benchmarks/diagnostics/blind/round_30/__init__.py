@@ -1,1 +1,1 @@
-"""Round 26: logs alone, eight each by three authors: supervised, RL, preference."""
+"""Round 30: logs alone, twelve each by two authors."""
