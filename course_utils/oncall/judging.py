@@ -21,7 +21,7 @@ MORE_CHARS = 4000  # that a fixed file may be longer, and that added ones may ha
 MODULE = re.compile(r"[A-Za-z_]\w{0,40}\.py")
 LOST_ROWS = 0.1  # of the sound rows of a file
 LOOK_ALIKE = 0.02  # of all its rows: sound ones that look like the faulty, and are mended too
-MORE_STEPS, MORE_TOKENS = 0.1, 1.8
+MORE_STEPS, MORE_TOKENS, LEAST_TOKENS = 0.1, 1.8, 0.25
 
 
 def refused(template: Template, healthy: Files, handed: Files, mended: Files) -> list[str]:
@@ -95,7 +95,7 @@ def judged(template: Template, spread: Spread, trained: Trained, base: dict[str,
         measured = template.measure(result)
     except NothingMade as nothing:
         return Verdict((*work, str(nothing)), {})
-    inside = mechanism.problems(template.name, trained, result)
+    inside = [*mechanism.problems(template.name, trained, result), *_too_little(spread, trained)]
     problems = [
         f"{of.says}: {measured[name]:.3g} (healthy: {in_words(template, spread, name)})"
         for name, of in template.metrics.items()
@@ -129,4 +129,12 @@ def _other_work(spread: Spread, trained: Trained) -> list[str]:
     if trained.tokens > MORE_TOKENS * spread.tokens:
         more = trained.tokens / spread.tokens
         return [f"{more:.1f} times as many tokens were trained on as the run has"]
+    return []
+
+
+def _too_little(spread: Spread, trained: Trained) -> list[str]:
+    """Results that come out of less training than the run has."""
+    share = trained.tokens / spread.tokens
+    if share < LEAST_TOKENS:
+        return [f"{share:.0%} of the tokens that the run trains on were trained on"]
     return []

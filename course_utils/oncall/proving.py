@@ -17,7 +17,7 @@ from course_utils.oncall.training import Trained, Trainers
 SEEDS = (0, 1, 2)
 BROKEN, FIX = "broken", "the fix"
 CPU_FACTOR, CPU_MORE_S = 4, 10
-NUM_KEPT = 4
+NUM_KEPT = 6
 
 
 def cpu_limit(kept: spread.Spread) -> int:
@@ -51,20 +51,21 @@ class Judge:
             self._seen[key] = judged(template, spread.load(template), trained, base)
         return self._seen[key]
 
-    def strays(self, case: Case, mended: Files, *, seed: int, healthy: Files) -> str:
-        """Why what a healthy run made did not come out of training on its data, or "".
+    def strays(self, case: Case, mended: Files, *, seeds: tuple[int, int], healthy: Files) -> str:
+        """Why what a run made that is healthy on two seeds did not come out of training, or "".
 
         Args:
-            healthy: the files without the fault; they are trained on the same seed.
+            healthy: the files without the fault; they are trained on the same seeds.
         """
-        if _key(case, mended, seed) == _key(case, healthy, seed):
+        if _key(case, mended, seeds[0]) == _key(case, healthy, seeds[0]):
             return ""
-        base = templates.load(case.template).base(seed)
-        ours, theirs = (
-            Result(self._trained(case, files, seed).files, base) for files in (healthy, mended)
-        )
+
+        def made(files: Files) -> tuple[Result, ...]:
+            base = templates.load(case.template).base
+            return tuple(Result(self._trained(case, files, n).files, base(n)) for n in seeds)
+
         try:
-            descent.check_way(theirs, ours)
+            descent.check_way(made(mended), made(healthy))
         except NothingMade as nothing:
             return str(nothing)
         return ""

@@ -21,6 +21,7 @@ from course_utils.oncall.training import Trained, Trainers
 NAMES = templates.names()
 WRITING = [name for name in NAMES if name not in results.HEADS]
 LEAST_FORGERIES = 20
+SEEDS = results.SEED, results.OTHER_SEED
 
 
 def is_of(mend, template):
@@ -84,14 +85,62 @@ def test_what_was_trained_from_another_base_is_told_by_its_noise(name):
     descent.check(name, results.trained(other).result)
 
 
-def test_a_move_in_the_same_direction_is_told_from_another():
+BASES = (
+    results.untrained(templates.load("rl_loop")),
+    results.untrained(templates.load("rl_loop"), results.OTHER_SEED),
+)
+
+
+def made(first, second):
+    return first.result, second.result
+
+
+def healthy_pair():
+    """As training leaves it: each base has moved its own way, and the table a little."""
+    return [
+        one.each(lambda name, w: w + 1e-4 * (name == results.OWN_TABLE))
+        for one in (results.trained(BASES[0]), results.with_rank_one_edits(BASES[1]))
+    ]
+
+
+def test_moves_that_differ_between_seeds_as_the_healthy_ones_do_have_gone_their_way():
+    pair = healthy_pair()
+    descent.check_way(made(*map(results.HONEST[2], pair)), made(*pair))
+
+
+@pytest.mark.parametrize("by", [0.01, 20.0])
+def test_moves_of_another_size_are_told(by):
+    pair = healthy_pair()
+    scaled = [
+        base.each(lambda name, w, one=one: w + by * (one.weights[name] - w))
+        for base, one in zip(BASES, pair, strict=True)
+    ]
+    with pytest.raises(NothingMade, match=r"times as far as a healthy run moves them|nothing left"):
+        descent.check_way(made(*scaled), made(*pair))
+
+
+def test_one_move_for_every_base_is_told():
+    replayed = [results.trained(base) for base in BASES]
+    with pytest.raises(NothingMade, match="differs between two seeds"):
+        descent.check_way(made(*replayed), made(*healthy_pair()))
+    with pytest.raises(NothingMade, match="have not moved"):
+        descent.check_way(made(*BASES), made(*healthy_pair()))
+
+
+def test_a_table_written_by_hand_beside_such_moves_is_told():
+    first, second = healthy_pair()
+    with pytest.raises(NothingMade, match=r"embed_tokens\.weight of run/model has moved"):
+        descent.check_way(made(results.with_end_by_hand(first), second), made(first, second))
+
+
+def test_results_without_the_tokens_of_the_run_are_refused():
     export = untrained("rl_loop")
-    healthy = results.trained(export).result
-    descent.check_way(results.HONEST[2](export).result, healthy)
-    with pytest.raises(NothingMade, match="have not moved as training on these data"):
-        descent.check_way(results.with_noise_alone(export).result, healthy)
-    with pytest.raises(NothingMade, match="no matrix in common"):
-        descent.check_way(export.result, healthy)
+    kept = spread.load(export.template)
+    for share, is_said in ((0.1, True), (0.5, False)):
+        tokens = round(share * kept.tokens)
+        made = Trained(0, steps=kept.steps, tokens=tokens, files=export.run_files())
+        problems = judged(export.template, kept, made, export.base).problems
+        assert any("were trained on" in problem for problem in problems) == is_said, problems
 
 
 @pytest.mark.timeout(300)
@@ -100,11 +149,17 @@ def test_what_only_seems_trained_is_told_by_the_direction_of_its_moves(name):
     """Held against the healthy run of a ticket, which a fix by another author passes."""
     mend = next(mend for mend in mends.kept()[1] if mend.is_right and is_of(mend, name))
     healthy, _ = folder.handed_out(mend.ticket)
-    case, seed, mended = cases.load(mend.case), results.SEED, mend.files()
+    case, mended, template = cases.load(mend.case), mend.files(), templates.load(name)
+    forged = results.seeming_trained(name)
     with Trainers() as trainers:
         judge = Judge(trainers)
-        assert judge.strays(case, mended, seed=seed, healthy=healthy) == ""
-        export = results.seeming_trained(name)(untrained(name))
-        made = trainers.train(healthy, export.base, seed=seed)
-    with pytest.raises(NothingMade, match=r"have not moved as training|nothing left of base"):
-        descent.check_way(export.result, Result(made.files, export.base))
+        assert judge.strays(case, mended, seeds=SEEDS, healthy=healthy) == ""
+        bases = [results.untrained(template, seed) for seed in SEEDS]
+        ours = [
+            trainers.train(healthy, one.base, seed=n) for one, n in zip(bases, SEEDS, strict=True)
+        ]
+    ours = [Result(one.files, own.base) for one, own in zip(ours, bases, strict=True)]
+    with pytest.raises(
+        NothingMade, match=r"have not moved as training|has moved|nothing left of base"
+    ):
+        descent.check_way(made(*map(forged, bases)), ours)
