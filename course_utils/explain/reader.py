@@ -40,6 +40,7 @@ from course_utils.explain.serving import served
 from course_utils.explain.shown_rows import shown_rows
 from course_utils.explain.spoken import spoken
 from course_utils.explain.standstill import standstill
+from course_utils.explain.templates import templates
 from course_utils.explain.told import mentions
 from course_utils.explain.words import finding_of_code
 from course_utils.explain.worries import worries
@@ -135,8 +136,8 @@ def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
         found.append(skips)
     found += [one for one in heard.findings(log) if not _is_answered(one, log, beside)]
     found += [*served(beside), *summed(beside), *spoken(beside), *names_apart(beside)]
-    found += [*plans(log, beside), *without_effect(beside), *another_end(beside)]
-    found += [*shown_rows(beside), *turned_round(beside, log)]
+    found += [*plans(log, beside), *templates(beside), *without_effect(beside)]
+    found += [*another_end(beside), *shown_rows(beside), *turned_round(beside, log)]
     if not any(one.weight >= LATER for one in found):
         found += standstill(beside)
     if all(one.cause.healthy for one in found):

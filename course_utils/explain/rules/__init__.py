@@ -38,7 +38,10 @@ MODULES = (
     *(preference, rates, start, still, training, measured, looks_wrong),
 )
 RULES = tuple(rule for module in MODULES for rule in module.RULES)
-BESIDE_SETTINGS = (hidden, token_error, first_update, staleness, ends, resumes, unfilled)
+BESIDE_SETTINGS = (
+    *(hidden, token_error, first_update, staleness, ends, resumes, unfilled),
+    same_scores,
+)
 RULES_OF_SETTINGS = (
     *printed.RULES,
     *(rule for module in BESIDE_SETTINGS for rule in module.RULES_OF_SETTINGS),
