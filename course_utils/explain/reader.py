@@ -103,7 +103,7 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
         heard.hear(part, log.num_entries)
     log.close()
     found = _found(log, heard, beside)
-    hints = [decided(one, beside, log) for one in heard.hints()]
+    hints = [decided(one, beside, log) for one in heard.hints(log)]
     hints = [one for one in hints if one.weight > 0]  # the others are refuted
     found += [one for one in hints if one.weight > HINT]
     hints = [*hints, *heard.exception(log)] if all(f.cause.healthy for f in found) else []
