@@ -93,7 +93,7 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
     log, heard, beside = Log(), Heard(), Beside()
     for part in parts:
         beside.hear(part)
-        if isinstance(part, Entry) and part.sums_up:
+        if isinstance(part, Entry) and log.is_summary(part):
             log.summary = log.summary or part
             heard.hear_end(part)
             continue

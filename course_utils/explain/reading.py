@@ -8,6 +8,7 @@ unsloth), boxes, CSV, the summary of W&B, printed tensors. Holds one line at a t
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from course_utils.explain.boxes import Boxes
 from course_utils.explain.entries import MAX_QUOTE, Entry, Line, entries_of_row
@@ -118,6 +119,8 @@ def _blocks(found: Iterable[Entry | Line]) -> Iterator[Entry | Line]:
         if held and is_small and not one.numbers.keys() & held.numbers.keys():
             held = held.with_more(one)
             continue
+        if held and is_small and held.names.get("loss") == "train/loss" and _is_train_loss(one):
+            one = replace(one, sums_up=True)  # the Trainer's own, below the last loss of the run
         if held and held.has_metric:
             yield held
         held = None
@@ -127,6 +130,10 @@ def _blocks(found: Iterable[Entry | Line]) -> Iterator[Entry | Line]:
             yield one
     if held and held.has_metric:
         yield held
+
+
+def _is_train_loss(entry: Entry) -> bool:
+    return entry.names == {"loss": "train_loss"}
 
 
 def _is_bare(entry: Entry) -> bool:

@@ -7,6 +7,7 @@ from course_utils.explain.rules import (
     collapse,
     drift,
     ends,
+    epochs,
     evaluations,
     first_update,
     gradients,
@@ -26,6 +27,7 @@ from course_utils.explain.rules import (
     staleness,
     start,
     still,
+    summaries,
     sync,
     token_error,
     training,
@@ -40,7 +42,7 @@ MODULES = (
 RULES = tuple(rule for module in MODULES for rule in module.RULES)
 BESIDE_SETTINGS = (
     *(hidden, token_error, first_update, staleness, ends, resumes, unfilled),
-    same_scores,
+    *(same_scores, summaries, epochs),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,

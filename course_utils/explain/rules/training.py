@@ -6,7 +6,7 @@ from statistics import fmean
 from course_utils.explain.entries import MAX_QUOTE, Entry
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import listed, said, share, spread, thirds, trend
+from course_utils.explain.numbers import listed, said, share, thirds, trend
 
 WHOLE = 0.07  # of a whole number: how far a ratio of two losses may be from it
 HIGH_RATE, ROSE = 2e-4, 1.25  # a rate; times the loss of the first entry
@@ -222,26 +222,6 @@ def memorised(log: Log) -> Finding | None:
     return Finding("memorised", 6.0, entry, (proof,))
 
 
-def falls_by_epochs(log: Log) -> Finding | None:
-    """The loss is level, drops where the epoch passes a whole number, and is level there."""
-    series = [(e, v) for e, v in log.series("loss") if math.isfinite(v) and "epoch" in e.numbers]
-    if log.kind() != "supervised" or len(series) < 8:
-        return None
-    for at in range(3, len(series) - 2):
-        epochs = [math.floor(entry.numbers["epoch"] - 0.02) for entry, _ in series[at - 1 : at + 1]]
-        before, after = [v for _, v in series[:at][-3:]], [v for _, v in series[at:][:3]]
-        drop = min(before) - max(after)
-        is_step = drop > max(0.05 * abs(before[-1]), 2 * spread(before), 2 * spread(after))
-        if epochs[1] == epochs[0] + 1 and is_step and epochs[1] >= 1:
-            (last, _), (entry, _) = series[at - 1], series[at]
-            proof = (
-                f"{last.where}: {said(last, 'loss', 'epoch')}; {entry.where}: "
-                f"{said(entry, 'loss', 'epoch')}, and not back again"
-            )
-            return Finding("falls_by_epochs", 3.0, entry, (proof,))
-    return None
-
-
 def loss_falls(log: Log) -> Finding | None:
     levels = trend(log.values("loss"))
     if levels is None or log.kind() == "policy" or not levels[0] > levels[2] > 0:
@@ -258,6 +238,5 @@ RULES = (
     off_by_a_factor,
     overfits,
     memorised,
-    falls_by_epochs,
     loss_falls,
 )
