@@ -16,6 +16,7 @@ from course_utils.explain.rules import (
     looks_wrong,
     measured,
     nonfinite,
+    past_the_end,
     policy,
     preference,
     printed,
@@ -42,7 +43,7 @@ MODULES = (
 RULES = tuple(rule for module in MODULES for rule in module.RULES)
 BESIDE_SETTINGS = (
     *(hidden, token_error, first_update, staleness, ends, resumes, unfilled),
-    *(same_scores, summaries, epochs),
+    *(same_scores, summaries, epochs, past_the_end),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,
