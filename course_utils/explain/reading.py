@@ -16,6 +16,7 @@ from course_utils.explain.fields import canonical
 from course_utils.explain.lines import is_cut, parts
 from course_utils.explain.ranks import Ranks, speaker
 from course_utils.explain.tables import NUMBER, Table
+from course_utils.explain.unnamed import Unnamed
 
 _WRAPPED = rf"(?:[\w.]+\()?['\"]?(?P<value>{NUMBER}(?:/\d+)?)['\"]?(?:, [\w.]+=[\w.:'\"]+)*\)?"
 QUOTED = re.compile(rf"['\"](?P<name>[^'\"{{}}]{{1,80}})['\"]\s*:\s*{_WRAPPED}(?=\s*[,}}\]]|\s*$)")
@@ -78,6 +79,7 @@ def read(lines: Iterable[str]) -> Iterator[Entry | Line]:
 
 def _read(lines: Iterable[str]) -> Iterator[Entry | Line]:
     table, boxes, ranks, of_epoch = Table(canonical), Boxes(canonical), Ranks(), None
+    unnamed = Unnamed()
     for joined in parts(lines):
         where, text = f"line {joined[0][0]}", "".join(text for _, text in joined)
         if boxes.feed(where, text):
@@ -95,6 +97,7 @@ def _read(lines: Iterable[str]) -> Iterator[Entry | Line]:
             of_epoch = Entry(where, text, {"epoch": float(epoch[1])}, {"epoch": "Epoch"})
         elif of_epoch:
             found = [of_epoch.beneath(one) for one in found]
+        found = unnamed.without_others(found, text)
         yield from (one for one in found if ranks.hears(one, who))
         if not found:
             said = joined

@@ -12,6 +12,7 @@ from course_utils.explain.rules import (
     first_update,
     gradients,
     groups,
+    hardly_moved,
     hidden,
     looks_wrong,
     measured,
@@ -43,7 +44,7 @@ MODULES = (
 RULES = tuple(rule for module in MODULES for rule in module.RULES)
 BESIDE_SETTINGS = (
     *(hidden, token_error, first_update, staleness, ends, resumes, unfilled),
-    *(same_scores, summaries, epochs, past_the_end),
+    *(same_scores, summaries, epochs, past_the_end, training, hardly_moved),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,
