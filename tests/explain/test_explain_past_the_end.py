@@ -33,6 +33,12 @@ def test_a_cosine_that_climbs_back_is_no_resume():
     assert "whole run" in one.fix and "step 310 of 600" in one.for_it[0]
 
 
+def test_a_cosine_that_comes_again_and_again_is_stepped_with_each_batch():
+    one = first(*run(lambda n: cosine(n, 110, 10)))
+    assert one.key == "schedule_repeats" and "T_max" in one.fix
+    assert any("times" in told for told in one.for_it) and one.against
+
+
 PREPARED = "opt, scheduler = accelerator.prepare(opt, scheduler)"
 
 

@@ -9,7 +9,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
 from course_utils.explain.log_words import WARMS_UP
 from course_utils.explain.numbers import listed, said, thirds
-from course_utils.explain.rules.past_the_end import mirrored
+from course_utils.explain.rules.mirrors import mirrored
 
 LARGE_RATE, TINY_RATE = 1e-2, 1e-9
 FALLEN = 0.9  # of the first losses
