@@ -149,4 +149,13 @@ RATES = (
         harm=STILL,
         explains=keys("rate_zero schedule_ends_early few_steps"),
     ),
+    Cause(
+        "summary_of_a_resume",
+        "the summary of a resumed run divides the losses since the resume by the steps of the "
+        "whole run, and counts all of these over the time since: its train_loss is too low and its "
+        "speed too high by one factor, and the run is none the worse for it",
+        "none needed: read the logged losses and the evaluation, and compare runs by these",
+        "train_loss times all steps, divided by those since the resume, beside the logged losses",
+        healthy=True,
+    ),
 )

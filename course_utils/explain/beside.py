@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from course_utils.explain.entries import MAX_QUOTE, Entry, Line, place
+from course_utils.explain.sentences import is_prose
 
 MAX_LINES = 4_000
 _NAMES = {  # of a setting, by the name used here
@@ -44,12 +45,6 @@ _OTHERWISE = re.compile(
     re.IGNORECASE,
 )
 _TOKENS = re.compile(r"\bprompts?\b[^.\n]{0,25}?(\d+) tokens|(\d+)[- ]tokens? prompts?", re.I)
-_PROSE = re.compile(
-    r"\b(the|is|was|but|and|my|it|i|you|that|this|then|with|not|to|from|after|about|we|a|has|"
-    r"when|in|of|on|for)\b|[\u4e00-\u9fff]{2}",
-    re.IGNORECASE,
-)
-_LOGGED = re.compile(r"^\s*(?:\W*\d{4}-\d\d-\d\d|\[|\(\w+ pid=|(?:INFO|WARN\w*|DEBUG|File) )|^\s+")
 
 
 @dataclass(frozen=True)
@@ -182,13 +177,3 @@ def _read(text: str) -> Iterator[tuple[str, str, str]]:
             yield name, value, written
     for found in _STAGE.finditer(text):
         yield "zero_stage", found["value"], "ZeRO stage"
-
-
-def is_prose(text: str) -> bool:
-    """Whether a line is somebody's sentence and no line of a program.
-
-    >>> is_prose("it has stood there for two hours"), is_prose("[INFO] the run is on")
-    (True, False)
-    """
-    words = {word.lower() for word in _PROSE.findall(text)}
-    return not _LOGGED.match(text) and (len(words) >= 2 or "" in words)

@@ -9,10 +9,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from course_utils.causes import CAUSES
+from course_utils.causes.harms import TRAINING
 from course_utils.explain.entries import Entry, Line
 from course_utils.explain.finding import Finding
+from course_utils.explain.log import Log, finite
+from course_utils.explain.sentences import is_printed
 
 MAX_LINES, HINT = 400, 1.9
+FEW, ENDS = 3, 0.1  # entries; share of replies that are cut at the limit
 UNSEEN = "no number that a rule reads shows it"
 _NOT = r"(?:not?|never|n't|n\u2019t|without|isn.t|cannot|won.t)"
 _WORSE = (
@@ -81,6 +85,13 @@ def _that_fit(name: str) -> tuple[str, ...]:
 COMPLAINTS = tuple(
     (re.compile(said, re.IGNORECASE), _that_fit(name)) for name, said in _COMPLAINTS.items()
 )
+_UNENDING = _that_fit("never stops")
+
+
+def _replies_end(log: Log) -> bool:
+    """Whether next to no reply of a policy is cut at the limit, in any entry."""
+    cut = finite(log.values("truncated_share"))
+    return len(cut) >= FEW and max(cut) < ENDS
 
 
 @dataclass
@@ -100,17 +111,24 @@ class Complaints:
         self._num_lines += 1
         if self._num_lines > MAX_LINES or part.where == self._numbers_at:
             return
+        if is_printed(part.text):
+            return
         for pattern, keys in COMPLAINTS:
             if found := pattern.search(part.text):
                 self._heard.append((self._num_entries, part, found[0], keys))
                 return
 
-    def findings(self) -> Iterator[Finding]:
-        """Causes that fit what is complained of, each no more than a hint."""
+    def findings(self, log: Log) -> Iterator[Finding]:
+        """Causes that fit what is complained of, each no more than a hint.
+
+        Where the replies of the training end, it has not unlearnt that: only who serves is left.
+        """
         if self._num_lines > MAX_LINES:
             return
         for before, line, words, keys in self._heard:
             if before in (0, self._num_entries):
                 for place, key in enumerate(keys):
+                    if CAUSES[key].where == TRAINING and keys == _UNENDING and _replies_end(log):
+                        continue
                     said = f"{line.where} says: {words}"
                     yield Finding(key, HINT - place / 10, line, (said,), (UNSEEN,))

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from course_utils.explain.beside import Beside, Setting
 from course_utils.explain.finding import AFTER_IT, Finding
+from course_utils.explain.kept_tokens import of_kept_tokens
 from course_utils.explain.log import Log
 from course_utils.explain.rules.drift import NEVER_SENT
 
@@ -60,7 +61,9 @@ def apart(one: Finding, beside: Beside, log: Log) -> Finding:
         hint = f"run it once with these off, for kernels that round in between: {names}; {one.fix}"
         return replace(one, for_it=(*one.for_it, said), advice=hint)
     decided = _temperature(one, beside)
-    return _at_first(decided, beside, log) if decided is one else decided
+    for decide in (of_kept_tokens, _at_first):
+        decided = decide(one, beside, log) if decided is one else decided
+    return decided
 
 
 def _at_first(one: Finding, beside: Beside, log: Log) -> Finding:

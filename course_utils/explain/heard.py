@@ -144,6 +144,6 @@ class Heard:
         if self._raised is not None and is_last and not self._spoken:
             yield self._raised
 
-    def hints(self) -> Iterator[Finding]:
+    def hints(self, log: Log) -> Iterator[Finding]:
         """Causes that fit what the writer complains of."""
-        return self._complaints.findings()
+        return self._complaints.findings(log)

@@ -20,6 +20,7 @@ _SCALE = re.compile(r"Attempted loss scale: ([\d.e+]+), reducing to ([\d.e+]+)")
 _NO_SCALE_LEFT = re.compile(r"loss scale already at minimum", re.IGNORECASE)
 POLICY = {"reward", "reward_std", "kl_loss", "kl", "policy_loss", "length", "advantage_max"}
 TRAINED = ("loss", "policy_loss", "grad_norm")  # training rests on them
+ROUNDED = 5e-3  # of a number that is shown again with fewer digits
 FALLS_BACK = 0.9  # of the last step or epoch: what is below it began anew
 
 
@@ -119,6 +120,15 @@ class Log:
         if len(self.entries) > MAX_KEPT:
             self._thin_out()
         return bool(restart) and not self.is_beside
+
+    def is_summary(self, entry: Entry) -> bool:
+        """Whether an entry sums up a whole run, or says its train_loss again, as a tracker does."""
+        if entry.sums_up or self.summary is None or entry.names.get("loss") != "train_loss":
+            return entry.sums_up
+        one, other = entry.numbers["loss"], self.summary.numbers.get("loss", math.nan)
+        return self.summary.names.get("loss") == "train_loss" and math.isclose(
+            one, other, rel_tol=ROUNDED
+        )
 
     def _begin_anew(self, restart: str) -> None:
         self.earlier.append(replace(self, earlier=[]))

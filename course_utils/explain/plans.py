@@ -1,11 +1,12 @@
-"""What the start of a run says of it beside its numbers: steps and template."""
+"""What the start of a run says of it beside its numbers: where it goes on, and its steps."""
 
 import math
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from course_utils.explain.beside import Beside
-from course_utils.explain.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.entries import MAX_QUOTE, Entry, Line, place
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
 
@@ -18,38 +19,18 @@ _RESUMED = re.compile(
 _ROWS = re.compile(r"Num examples\s*[=:]\s*([\d,]+)")
 _EPOCHS = re.compile(r"Num Epochs\s*[=:]\s*([\d,]+)")
 _BATCH = re.compile(r"[Tt]otal (?:train )?batch size[^=:\n]{0,60}[=:]\s*([\d,]+)")
-_BAR = re.compile(r"\b\d+/(\d+) \[")
+_BAR = re.compile(r"^\s*(?:Steps:\s*)?\d+%\|[^|]*\|\s*\d+/(\d+) \[")  # any other name: no steps
+_REPLIES = re.compile(
+    r"\b(?:num_generations|n_samples_per_prompt|num_return_sequences|rloo_k|rollout\.n)['\"]?"
+    r"\s*[=:]?\s*(\d+)"
+)
+_OF_A_POLICY = re.compile(r"GRPO|RLOO", re.IGNORECASE)
 MORE = 1.5  # times the steps that rows, epochs and batch size make
-_TEMPLATE = re.compile(
-    r"^\W*(?:--)?(?:chat_)?template['\"]?\s*[:=\s]\s*['\"]?([a-z][\w.-]*)", re.IGNORECASE
-)
-_MODEL = re.compile(
-    r"\b(?:model_name_or_path|base_model|model_name|model_id|model|model_dir)['\"]?\s*[:=\s]\s*"
-    r"['\"]?([\w./-]+)",
-    re.IGNORECASE,
-)
-_NEW_END = re.compile(r"Replace eos token:?\s*\S+|Add eos token:?\s*\S+", re.IGNORECASE)
-_OF_REPLIES = re.compile(
-    r"\b(?:repl(?:y|ies)|answers?|repeat\w*|garbage|gibberish|outputs?|stops?|stopping)\b",
-    re.IGNORECASE,
-)
-FAMILIES = {  # of models, and the templates whose turns end with a token of theirs
-    "qwen": re.compile(r"qwen|qwq", re.IGNORECASE),
-    "llama3": re.compile(r"llama-?_?3", re.IGNORECASE),
-    "llama2": re.compile(r"llama-?_?2", re.IGNORECASE),
-    "mistral": re.compile(r"mi[sx]tral", re.IGNORECASE),
-    "gemma": re.compile(r"gemma", re.IGNORECASE),
-    "phi": re.compile(r"\bphi[-_]?\d?", re.IGNORECASE),
-    "glm": re.compile(r"glm", re.IGNORECASE),
-    "internlm": re.compile(r"internlm", re.IGNORECASE),
-    "baichuan": re.compile(r"baichuan", re.IGNORECASE),
-    "yi": re.compile(r"\byi[-_]", re.IGNORECASE),
-}
 
 
 def plans(log: Log, beside: Beside) -> Iterator[Finding]:
     """What is wrong with the plan of a run, whether or not it has entries."""
-    for rule in (_goes_past_its_end, _more_steps_than_rows, _template_of_another_model):
+    for rule in (_goes_past_its_end, _more_steps_than_rows):
         if found := rule(log, beside):
             yield found
 
@@ -106,17 +87,19 @@ def _number(pattern: re.Pattern, found: tuple[Line, str]) -> int:
 def _more_steps_than_rows(log: Log, beside: Beside) -> Finding | None:
     """The plan, or its bar, has more steps than the rows, epochs and batch size make."""
     parts = [beside.matching(one) for one in (_ROWS, _EPOCHS, _BATCH)]
-    if None in parts:
+    replies = _replies_to_a_prompt(log, beside)
+    if None in parts or replies is None:
         return None
     patterns = (_ROWS, _EPOCHS, _BATCH)
     rows, epochs, batch = (_number(*pair) for pair in zip(patterns, parts, strict=True))
-    steps = math.ceil(rows / max(batch, 1)) * epochs
-    plans = [(p, int(m[1].replace(",", ""))) for p, m in _plans(log, beside) if m]
+    steps = math.ceil(rows * replies / max(batch, 1)) * epochs
+    plans = [(part, int(found[1].replace(",", ""))) for part, found in _plans(log, beside)]
     part, most = max(plans, key=lambda pair: pair[1], default=(None, 0))
     if part is None or most < MORE * (steps + epochs):
         return None
+    each = f"{batch} rows a step" if replies == 1 else f"{batch} replies, {replies} to each, a step"
     proof = (
-        f"{parts[0][0].where}: {rows} rows, {epochs} epochs, {batch} rows a step: {steps} steps",
+        f"{parts[0][0].where}: {rows} rows, {epochs} epochs, {each}: {steps} steps",
         f"{part.where}: {most} steps are planned, {most / steps:.3g} times as many",
     )
     return Finding(
@@ -132,44 +115,19 @@ def _more_steps_than_rows(log: Log, beside: Beside) -> Finding | None:
     )
 
 
-def _plans(log: Log, beside: Beside) -> Iterator[tuple[Entry | Line, re.Match | None]]:
-    for part in _parts(log, beside):
-        yield part, _STEPS.search(part.text)
-        if "it/s]" in part.text or "s/it]" in part.text:  # rows and shards have other units
-            yield part, _BAR.search(part.text)
+def _replies_to_a_prompt(log: Log, beside: Beside) -> int | None:
+    """How many rows of a batch are one row of the data: 1, but for a policy that is asked for
+    several replies; None where it is not said of one."""
+    if said := beside.matching(_REPLIES):
+        return _number(_REPLIES, said)
+    return None if log.kind() == "policy" or beside.matching(_OF_A_POLICY) else 1
 
 
-def _template_of_another_model(log: Log, beside: Beside) -> Finding | None:
-    """The template is named after one family of models, and the model after another."""
-    named = [(line, _TEMPLATE.search(line.text)) for _, line in beside.lines]
-    named = [(line, found[1]) for line, found in named if found and _families(found[1])]
-    models = [
-        (line, found[1])
-        for _, line in beside.lines
-        for found in _MODEL.finditer(line.text)
-        if _families(found[1])
-    ]
-    if len({name.lower() for _, name in named}) != 1 or not models:
-        return None
-    (line, template), (where, model) = named[-1], models[0]
-    if any(_families(template) & _families(name) for _, name in models):
-        return None
-    proof = [f"{line.where} says: template {template}", f"{where.where} says: {model}"]
-    shown = _quoted(log, beside, _NEW_END)
-    told = next((one for one in beside.told() if _OF_REPLIES.search(one.text)), None)
-    if not shown and told is None:
-        return None  # a name alone is no fault: a base model may learn any template
-    return Finding(
-        "template_differs",
-        6.0 if shown else 4.5,
-        line,
-        (*proof, *shown),
-        why=f"the template is that of {template}, and the model is {model.rpartition('/')[2]}: its "
-        "turns end with a token that this model never learnt, and whatever serves it uses another",
-        advice="the template of the model's own family (or the one in its tokenizer), in training "
-        "and at serving; train again",
-    )
-
-
-def _families(name: str) -> set[str]:
-    return {family for family, words in FAMILIES.items() if words.search(name)}
+def _plans(log: Log, beside: Beside) -> Iterator[tuple[Entry | Line, re.Match]]:
+    """The steps that are said to come, and the first bar without a name: that of an evaluation
+    comes later, and others (of a preparation, of shards) have one."""
+    begun = beside.matching(_ROWS)[0]
+    parts = sorted((p for p in _parts(log, beside) if place(p) >= place(begun)), key=place)
+    for pattern in (_STEPS, _BAR):
+        found = ((part, pattern.search(part.text)) for part in parts)
+        yield from islice((pair for pair in found if pair[1]), 1)

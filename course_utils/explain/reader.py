@@ -40,6 +40,7 @@ from course_utils.explain.serving import served
 from course_utils.explain.shown_rows import shown_rows
 from course_utils.explain.spoken import spoken
 from course_utils.explain.standstill import standstill
+from course_utils.explain.templates import templates
 from course_utils.explain.told import mentions
 from course_utils.explain.words import finding_of_code
 from course_utils.explain.worries import worries
@@ -92,7 +93,7 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
     log, heard, beside = Log(), Heard(), Beside()
     for part in parts:
         beside.hear(part)
-        if isinstance(part, Entry) and part.sums_up:
+        if isinstance(part, Entry) and log.is_summary(part):
             log.summary = log.summary or part
             heard.hear_end(part)
             continue
@@ -102,7 +103,7 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
         heard.hear(part, log.num_entries)
     log.close()
     found = _found(log, heard, beside)
-    hints = [decided(one, beside, log) for one in heard.hints()]
+    hints = [decided(one, beside, log) for one in heard.hints(log)]
     hints = [one for one in hints if one.weight > 0]  # the others are refuted
     found += [one for one in hints if one.weight > HINT]
     hints = [*hints, *heard.exception(log)] if all(f.cause.healthy for f in found) else []
@@ -135,8 +136,8 @@ def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
         found.append(skips)
     found += [one for one in heard.findings(log) if not _is_answered(one, log, beside)]
     found += [*served(beside), *summed(beside), *spoken(beside), *names_apart(beside)]
-    found += [*plans(log, beside), *without_effect(beside), *another_end(beside)]
-    found += [*shown_rows(beside), *turned_round(beside, log)]
+    found += [*plans(log, beside), *templates(beside), *without_effect(beside)]
+    found += [*another_end(beside), *shown_rows(beside), *turned_round(beside, log)]
     if not any(one.weight >= LATER for one in found):
         found += standstill(beside)
     if all(one.cause.healthy for one in found):

@@ -8,6 +8,7 @@ unsloth), boxes, CSV, the summary of W&B, printed tensors. Holds one line at a t
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from course_utils.explain.boxes import Boxes
 from course_utils.explain.entries import MAX_QUOTE, Entry, Line, entries_of_row
@@ -15,6 +16,7 @@ from course_utils.explain.fields import canonical
 from course_utils.explain.lines import is_cut, parts
 from course_utils.explain.ranks import Ranks, speaker
 from course_utils.explain.tables import NUMBER, Table
+from course_utils.explain.unnamed import Unnamed
 
 _WRAPPED = rf"(?:[\w.]+\()?['\"]?(?P<value>{NUMBER}(?:/\d+)?)['\"]?(?:, [\w.]+=[\w.:'\"]+)*\)?"
 QUOTED = re.compile(rf"['\"](?P<name>[^'\"{{}}]{{1,80}})['\"]\s*:\s*{_WRAPPED}(?=\s*[,}}\]]|\s*$)")
@@ -77,6 +79,7 @@ def read(lines: Iterable[str]) -> Iterator[Entry | Line]:
 
 def _read(lines: Iterable[str]) -> Iterator[Entry | Line]:
     table, boxes, ranks, of_epoch = Table(canonical), Boxes(canonical), Ranks(), None
+    unnamed = Unnamed()
     for joined in parts(lines):
         where, text = f"line {joined[0][0]}", "".join(text for _, text in joined)
         if boxes.feed(where, text):
@@ -94,6 +97,7 @@ def _read(lines: Iterable[str]) -> Iterator[Entry | Line]:
             of_epoch = Entry(where, text, {"epoch": float(epoch[1])}, {"epoch": "Epoch"})
         elif of_epoch:
             found = [of_epoch.beneath(one) for one in found]
+        found = unnamed.without_others(found, text)
         yield from (one for one in found if ranks.hears(one, who))
         if not found:
             said = joined
@@ -118,6 +122,8 @@ def _blocks(found: Iterable[Entry | Line]) -> Iterator[Entry | Line]:
         if held and is_small and not one.numbers.keys() & held.numbers.keys():
             held = held.with_more(one)
             continue
+        if held and is_small and held.names.get("loss") == "train/loss" and _is_train_loss(one):
+            one = replace(one, sums_up=True)  # the Trainer's own, below the last loss of the run
         if held and held.has_metric:
             yield held
         held = None
@@ -127,6 +133,10 @@ def _blocks(found: Iterable[Entry | Line]) -> Iterator[Entry | Line]:
             yield one
     if held and held.has_metric:
         yield held
+
+
+def _is_train_loss(entry: Entry) -> bool:
+    return entry.names == {"loss": "train_loss"}
 
 
 def _is_bare(entry: Entry) -> bool:

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from course_utils.explain.beside import Beside, is_prose
+from course_utils.explain.beside import Beside
 from course_utils.explain.entries import MAX_QUOTE, Line
 from course_utils.explain.finding import Finding
+from course_utils.explain.sentences import is_prose
 
 _PROGRAMS = {
     "Ollama": r"ollama",

@@ -205,6 +205,26 @@ def test_other_words_change_nothing(said):
     assert not explain("\n".join([said, *FALLS])).is_odd
 
 
+PRINTED = ["(Worker pid=11) Keep generating", "got_prompts=31/64: keep generating, never stop"]
+
+
+@pytest.mark.parametrize("said", PRINTED)
+def test_what_a_program_prints_is_no_complaint(said):
+    assert not explain("\n".join([said, *FALLS])).is_odd
+
+
+def test_a_title_with_a_tag_is_a_complaint():
+    assert explain("\n".join(["[Bug] tuned model never stops", *FALLS])).rests_on_words
+
+
+@pytest.mark.parametrize(("share", "is_hinted"), [(0.01, False), (0.3, True)])
+def test_replies_that_end_speak_against_an_end_that_was_never_learnt(share, is_hinted):
+    cut = {"response_length/clip_ratio": lambda n: share + n % 3 / 900, "grad_norm": 0.2}
+    log = map(str, rows(9, **cut, **{"critic/score/mean": lambda n: 0.3 + n % 2 / 90}))
+    found = [one.key for one in explain("\n".join(["It never stops.", *log])).causes]
+    assert ("end_masked" in found) == is_hinted and "stops_elsewhere" in found
+
+
 def test_what_a_log_shows_goes_before_what_is_said():
     answer = explain("\n".join(["It never stops.", *map(str, DEAD)]))
     assert answer.causes[0].key == KEY and not answer.rests_on_words

@@ -49,6 +49,54 @@ def test_a_plan_is_held_against_the_rows(planned, is_named):
     assert ("schedule_too_slow" in keys(*lines)) == is_named
 
 
+BARS = ["  0%|          | 0/{} [00:00<?, ?it/s]", "Steps:   0%|  | 0/{} [00:00<?, ?it/s]"]
+
+
+@pytest.mark.parametrize("bar", BARS)
+def test_the_first_bar_of_the_run_is_its_plan(bar):
+    lines = (PLAN[0], PLAN[1].format(295), bar.format(1475), *ROWS)
+    assert "schedule_too_slow" in keys(*lines)
+
+
+@pytest.mark.parametrize(
+    "bar",
+    [
+        "Eval dataset logps: 100%|####| 1475/1475 [21:44<00:00,  1.46it/s]",
+        "Epoch 1:   3%|#  | 44/1475 [21:44<00:00,  1.46it/s]",
+        "[rank0] Precompute:   3%|#  | 44/1475 [21:44<00:00,  1.46it/s]",
+    ],
+)
+def test_a_bar_of_another_name_is_no_plan(bar):
+    lines = (bar, PLAN[0], PLAN[1].format(295), bar, *ROWS)
+    assert "schedule_too_slow" not in keys(*lines)
+
+
+def test_the_bar_of_an_evaluation_and_that_before_the_rows_are_no_plan():
+    before, now, judges = (BARS[0].format(many) for many in (1475, 295, 1475))
+    lines = (before, PLAN[0], PLAN[1].format(295), now, *ROWS, judges)
+    assert "schedule_too_slow" not in keys(*lines)
+
+
+REPLIES = [
+    f"{{'loss': 0.01, 'grad_norm': 0.2, 'reward': {0.3 + n / 50}, 'reward_std': 0.3}}"
+    for n in range(8)
+]
+
+
+@pytest.mark.parametrize(
+    ("said", "planned", "is_named"),
+    [
+        ("num_generations=4", 1165, False),  # 8 replies are 2 prompts
+        ("--rloo_k 4", 1165, False),
+        ("num_generations=4", 4660, True),
+        ("trainer = GRPOTrainer(model)", 1165, False),  # how many replies is not said
+    ],
+)
+def test_rows_a_step_are_prompts_where_each_has_several_replies(said, planned, is_named):
+    lines = (said, PLAN[0], PLAN[1].format(planned), *REPLIES)
+    assert ("schedule_too_slow" in keys(*lines)) == is_named
+
+
 @pytest.mark.parametrize(
     ("template", "model", "is_named"),
     [

@@ -151,3 +151,39 @@ def test_one_spike_beside_flat_averages_is_one_token():
 def test_a_spike_that_other_numbers_share_is_not(change):
     told = answer(rows(12, **SOUND | {"train/gen_kl_error": 0.004} | ONE_TOKEN | change))
     assert not any("one token" in one.says for one in told.no_faults)
+
+
+GAP = "sampling/sampling_logp_difference/mean"
+CUT_OFF = SOUND | {
+    "sampling/importance_sampling_ratio/mean": lambda n: 0.02 + n % 3 / 900,
+    GAP: lambda n: 0.04 + n % 3 / 2000,
+    "completions/mean_length": 150.0,
+}
+
+
+def of_kept_tokens(log: list[dict], *before: str) -> bool:
+    return "likeliest tokens" in answer(log, *before).causes[0].says
+
+
+def test_a_constant_gap_beside_a_truncated_sampling_is_of_the_tokens_left_out():
+    one = answer(rows(12, **CUT_OFF), "sampling: top_p: 0.9, top_k: 50").causes[0]
+    assert one.key == "engines_disagree" and "top_p 0.9, top_k 50" in one.says
+    assert "150 tokens" in one.says and "top_p 1" in one.fix
+
+
+@pytest.mark.parametrize(
+    ("settings", "change"),
+    [
+        ("top_p=1.0, top_k=-1", {}),
+        ("val_kwargs.top_p=0.9", {}),  # of the evaluation alone
+        ("top_p=0.9", {GAP: lambda n: 0.01 * (n + 1)}),  # it grows
+        ("top_p=0.9", {GAP: 0.3}),  # more than the tokens that are left out may have
+    ],
+)
+def test_another_gap_or_a_whole_distribution_is_not(settings, change):
+    assert not of_kept_tokens(rows(12, **CUT_OFF | change), settings)
+
+
+def test_a_truncated_sampling_alone_is_no_fault():
+    near = {"sampling/importance_sampling_ratio/mean": lambda n: 1 + (-1) ** n / 500}
+    assert not keys(rows(12, **SOUND | near | {GAP: 0.002}), "top_p=0.95")

@@ -67,12 +67,16 @@ NAMED = {
     "round_28/18_log": "stops_elsewhere",
     "round_28/19_log": "ranks_disagree",
     "round_28/20_log": "resumed_without_state",
+    "round_30/04_log": "schedule_ends_early",
+    "round_30/06_log": "reference_moves",
+    "round_30/13_log": "engines_disagree",
+    "round_30/17_log": "rate_too_low",
 }
 ACCUSED_OF_NOTHING = (
     *("round_9/16_zephyr_dpo", "round_9/22_pythia_v100"),
     *("round_10/07_pasted", "round_11/05_thread", "round_11/18_thread"),
     *("round_13/02_log", "round_13/08_log", "round_13/13_log", "round_13/19_log"),
-    "round_24/16_log",
+    *("round_24/16_log", "round_30/11_log", "round_30/18_log", "round_30/22_log"),
 )
 LEFT_OPEN = (
     *("round_9/07_lf_8gpu", "round_9/12_qwen2vl_lora", "round_9/19_dapo_math"),

@@ -7,14 +7,17 @@ from course_utils.explain.rules import (
     collapse,
     drift,
     ends,
+    epochs,
     evaluations,
     first_update,
     gradients,
     groups,
+    hardly_moved,
     hidden,
     looks_wrong,
     measured,
     nonfinite,
+    past_the_end,
     policy,
     preference,
     printed,
@@ -26,6 +29,7 @@ from course_utils.explain.rules import (
     staleness,
     start,
     still,
+    summaries,
     sync,
     token_error,
     training,
@@ -38,7 +42,10 @@ MODULES = (
     *(preference, rates, start, still, training, measured, looks_wrong),
 )
 RULES = tuple(rule for module in MODULES for rule in module.RULES)
-BESIDE_SETTINGS = (hidden, token_error, first_update, staleness, ends, resumes, unfilled)
+BESIDE_SETTINGS = (
+    *(hidden, token_error, first_update, staleness, ends, resumes, unfilled),
+    *(same_scores, summaries, epochs, past_the_end, training, hardly_moved),
+)
 RULES_OF_SETTINGS = (
     *printed.RULES,
     *(rule for module in BESIDE_SETTINGS for rule in module.RULES_OF_SETTINGS),

@@ -3,12 +3,13 @@
 import math
 import re
 
-from course_utils.explain.beside import Beside, Setting, is_prose
+from course_utils.explain.beside import Beside, Setting
 from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import listed, said, spread, thirds
 from course_utils.explain.rules.preference import LN_2
+from course_utils.explain.sentences import is_prose
 
 ANOTHER = 100.0  # times a printed rate
 TORN = 1.5  # times the first loss, within the first entries
@@ -36,13 +37,6 @@ OR_BETA = (
     "print the beta that the trainer uses, and requires_grad of the weights; load an adapter with "
     "is_trainable=True",
 )
-ONCE_A_PROCESS = (
-    "the learning rate is at 0 after one part of the run: a scheduler that accelerate has prepared "
-    "takes a step for each process, and was made for the steps of one",
-    "make it for max_train_steps * num_processes, warm-up included, or do not hand it to prepare()",
-)
-_PROCESSES = re.compile(r"num_processes\W{1,3}(\d+)")
-_OF_ALL = re.compile(r"(?<![\d/])(\d+)/(\d+)\b(?!/)")
 _GOES_ON = re.compile(r"\bresum\w+|\b(?:to |and )?go(?:es)? on from\b|\bcontinu\w+ from\b", re.I)
 _NOT_RESUMED = re.compile(r"resume_from_checkpoint['\"]?\s*[:=]\s*(?:false|none|null)", re.I)
 LEARNT = 0.9  # of the first loss: the run before had learnt something
@@ -174,27 +168,6 @@ def rounded_in_bfloat16(log: Log, beside: Beside) -> Finding | None:
     return Finding("rounding_swallows", 5.5, entry, proof, against)
 
 
-def scheduler_of_each_process(log: Log, beside: Beside) -> Finding | None:
-    """The rate reaches 0 at the share of the run that one of the printed processes is."""
-    found, series = beside.matching(_PROCESSES), log.series("learning_rate")
-    processes = int(_PROCESSES.search(found[1])[1]) if found else 1
-    at = next((i for i, (_, rate) in enumerate(series) if rate == 0 and i), 0)
-    if processes < 2 or not at or any(rate for _, rate in series[at:]):
-        return None
-    end, whole = series[at][0], beside.number("max_steps")
-    counted = _OF_ALL.search(end.text)
-    step = end.numbers.get("step", float(counted[1]) if counted else 0.0)
-    steps = float(counted[2]) if counted else (whole and whole.number) or 0.0
-    if not steps or abs(step * processes / steps - 1) > NEAR:
-        return None
-    proof = (
-        f"{end.where}: {said(end, 'learning_rate')} from there on, at step {step:g} of {steps:g}",
-        f"{found[0].where} says: {found[1]}",
-    )
-    why, advice = ONCE_A_PROCESS
-    return Finding("schedule_ends_early", 8.5, end, proof, why=why, advice=advice)
-
-
 def engine_of_random_weights(log: Log, beside: Beside) -> Finding | None:
     """The engine begins with random weights, and is sent an adapter alone."""
     dummy, adapter = beside.matching(_DUMMY), beside.matching(_RANK)
@@ -240,6 +213,5 @@ RULES = (
     micro_batches_summed,
     beta_zero,
     rounded_in_bfloat16,
-    scheduler_of_each_process,
     engine_of_random_weights,
 )

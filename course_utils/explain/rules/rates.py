@@ -9,6 +9,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
 from course_utils.explain.log_words import WARMS_UP
 from course_utils.explain.numbers import listed, said, thirds
+from course_utils.explain.rules.mirrors import mirrored
 
 LARGE_RATE, TINY_RATE = 1e-2, 1e-9
 FALLEN = 0.9  # of the first losses
@@ -122,7 +123,7 @@ def begun_anew(log: Log) -> Finding | None:
     """The rate warms up in the midst of a run: its schedule does not know the steps before."""
     series = [(e, v) for e, v in log.series("learning_rate") if math.isfinite(v) and v >= 0]
     found = _second_warmup(series) or _late_warmup(series)
-    if not found:
+    if not found or mirrored(log) is not None:  # past_the_end
         return None
     entry, proof = found
     against = ("a schedule with restarts does the same",)

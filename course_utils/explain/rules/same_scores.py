@@ -1,12 +1,29 @@
 """Pairs that are one to the run: one score for both replies, or one model as its own reference."""
 
+import re
+
+from course_utils.explain.beside import Beside
 from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import said, share
+from course_utils.explain.numbers import listed, said, share, spread, trend
 from course_utils.explain.rules.preference import LN_2
 
-MOVES = 0.01  # of a log-prob
+MOVES, FAR, MANY = 0.01, 0.1, 6  # of a log-prob, of rows alike and of any rows; entries
+_PRECOMPUTED = re.compile(r"precompute_ref_log_probs['\"]?\s*[=:]\s*['\"]?true", re.IGNORECASE)
+_NO_REFERENCE = re.compile(r"\bref_model['\"]?\s*[=:]\s*['\"]?none\b", re.IGNORECASE)
+OF_ITSELF = (
+    "policy and reference are the same weights: what stands for the reference is computed with the "
+    "policy as it is at that step, so that all rewards are 0 whatever is learnt. The gradient "
+    "is not 0, and nothing holds the policy where it began",
+    "give the trainer a frozen copy of the weights that the run begins with as reference; start "
+    "again from these weights",
+)
+NOT_TAKEN = (
+    ". The log-probs of the reference were computed before the training, and are not used",
+    "another version of the trainer, which takes the precomputed log-probs from the rows, or "
+    "precompute_ref_log_probs=False; then {}",
+)
 
 
 def reference_moves(log: Log) -> Finding | None:
@@ -25,6 +42,40 @@ def reference_moves(log: Log) -> Finding | None:
         f"both move, from {max(ours):.5g} to {min(ours):.5g}: a frozen reference would not",
     )
     return Finding("reference_moves", 7.5, entry, proof)
+
+
+def scored_by_itself(log: Log, beside: Beside) -> Finding | None:
+    """All rewards are exactly 0, and the policy learns something: its log-probs move far."""
+    pairs = [e for e in log.entries if {"chosen_reward", "rejected_reward"} <= e.numbers.keys()]
+    rewards = {e.numbers[name] for e in pairs for name in ("chosen_reward", "rejected_reward")}
+    norms, moved = log.values("grad_norm"), _moves(log)
+    if len(pairs) < MANY or rewards != {0.0} or not norms or min(norms) <= 0 or not moved:
+        return None
+    if spread(log.values("loss")) > 1e-3:
+        return None
+    entry = pairs[-1]
+    shown = [n for n in ("chosen_reward", "rejected_reward", "loss") if n in entry.numbers]
+    settings = [f for one in (_PRECOMPUTED, _NO_REFERENCE) if (f := beside.matching(one))]
+    proof = (
+        f"{entry.where}: {said(entry, *shown)}; so in all {len(pairs)} entries, though gradients "
+        f"arrive (grad_norm {min(norms):.3g} to {max(norms):.3g})",
+        f"the policy moves: {moved}; a frozen reference would not go with it",
+        *(f"{line.where} says: {words}" for line, words in settings),
+    )
+    why, advice = OF_ITSELF
+    if beside.matching(_PRECOMPUTED):
+        why, advice = why + NOT_TAKEN[0], NOT_TAKEN[1].format(advice)
+    return Finding("reference_moves", 7.6, entry, proof, why=why, advice=advice)
+
+
+def _moves(log: Log) -> str:
+    """The log-prob that goes one way, further than from rows to other rows; "" if none does."""
+    for name in ("rejected_logp", "chosen_logp"):
+        levels = trend(log.values(name))
+        if levels and abs(levels[2] - levels[0]) > FAR * abs(levels[0]):
+            written = log.series(name)[0][0].names[name]
+            return f"{written} by thirds of the log {listed(levels)}"
+    return ""
 
 
 def one_score_without_gradient(log: Log) -> Finding | None:
@@ -85,3 +136,4 @@ def _margins(log: Log) -> list[tuple[Entry, float]]:
 
 
 RULES = (reference_moves, one_score_without_gradient, same_score, same_pairs)
+RULES_OF_SETTINGS = (scored_by_itself,)

@@ -1,17 +1,20 @@
 """Losses of any run: 0, climbing, flat, wrong by a factor, memorised, falling."""
 
 import math
+import re
 from statistics import fmean
 
+from course_utils.explain.beside import Beside
 from course_utils.explain.entries import MAX_QUOTE, Entry
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import listed, said, share, spread, thirds, trend
+from course_utils.explain.numbers import listed, said, share, thirds, trend
 
 WHOLE = 0.07  # of a whole number: how far a ratio of two losses may be from it
 HIGH_RATE, ROSE = 2e-4, 1.25  # a rate; times the loss of the first entry
 RISES_WITH_RATE = "the loss rises while the learning rate warms up"
 A_NAT = 1.0  # of an evaluation loss: more than rounding or other rows make
+_OF_THE_BATCH = re.compile(r"MultipleNegatives|InfoNCE|contrastive|in-batch|SimCSE", re.IGNORECASE)
 SOON = 3  # entries after a resume, in which what it left behind shows
 NOT_RESTORED = (
     "the loss climbs where the run was resumed, at the rate of before: something was not restored, "
@@ -159,13 +162,15 @@ def _resumed_before(log: Log, entries: list[Entry], jump: Entry) -> str:
     return f"{line.where} says: {line.text[:MAX_QUOTE]}"
 
 
-def off_by_a_factor(log: Log) -> Finding | None:
+def off_by_a_factor(log: Log, beside: Beside) -> Finding | None:
     """The training loss is k times the loss of each evaluation, k a whole number of at least 2."""
     ratios, last = [], math.nan
     for one in log.entries:
         last = one.numbers.get("loss", last)
         if (judged := one.numbers.get("eval_loss", math.nan)) > 0.01 and not math.isnan(last):
             ratios.append((last / judged, one))
+    if beside.matching(_OF_THE_BATCH):
+        return None  # ln(rows of a batch) is what a guess costs, and those of an evaluation differ
     wholes = {round(ratio) if math.isfinite(ratio) else 0 for ratio, _ in ratios}
     if len(wholes) != 1 or min(wholes) < 2:
         return None
@@ -222,26 +227,6 @@ def memorised(log: Log) -> Finding | None:
     return Finding("memorised", 6.0, entry, (proof,))
 
 
-def falls_by_epochs(log: Log) -> Finding | None:
-    """The loss is level, drops where the epoch passes a whole number, and is level there."""
-    series = [(e, v) for e, v in log.series("loss") if math.isfinite(v) and "epoch" in e.numbers]
-    if log.kind() != "supervised" or len(series) < 8:
-        return None
-    for at in range(3, len(series) - 2):
-        epochs = [math.floor(entry.numbers["epoch"] - 0.02) for entry, _ in series[at - 1 : at + 1]]
-        before, after = [v for _, v in series[:at][-3:]], [v for _, v in series[at:][:3]]
-        drop = min(before) - max(after)
-        is_step = drop > max(0.05 * abs(before[-1]), 2 * spread(before), 2 * spread(after))
-        if epochs[1] == epochs[0] + 1 and is_step and epochs[1] >= 1:
-            (last, _), (entry, _) = series[at - 1], series[at]
-            proof = (
-                f"{last.where}: {said(last, 'loss', 'epoch')}; {entry.where}: "
-                f"{said(entry, 'loss', 'epoch')}, and not back again"
-            )
-            return Finding("falls_by_epochs", 3.0, entry, (proof,))
-    return None
-
-
 def loss_falls(log: Log) -> Finding | None:
     levels = trend(log.values("loss"))
     if levels is None or log.kind() == "policy" or not levels[0] > levels[2] > 0:
@@ -255,9 +240,8 @@ RULES = (
     zero_or_hidden_nan,
     turned_to_zero,
     climbing,
-    off_by_a_factor,
     overfits,
     memorised,
-    falls_by_epochs,
     loss_falls,
 )
+RULES_OF_SETTINGS = (off_by_a_factor,)

@@ -1,0 +1,113 @@
+"""A schedule that is over long before its run: the rate stays at 0, or climbs back."""
+
+import re
+
+from course_utils.explain.beside import Beside
+from course_utils.explain.entries import Entry, Line
+from course_utils.explain.finding import Finding
+from course_utils.explain.log import Log
+from course_utils.explain.numbers import said
+from course_utils.explain.rules.mirrors import OF_ALL, Rates, lowest, mirrored, step_of
+
+NEAR = 0.15  # of a whole: how far a share of the run may be from it
+MANY = 3  # turns
+MEANT_SO = "a schedule that is meant to go up and down does the same"
+ONCE_A_PROCESS = (
+    "the learning rate is at 0 after one part of the run: a scheduler that accelerate has prepared "
+    "takes a step for each process, and was made for the steps of one",
+    "make it for max_train_steps * num_processes, warm-up included, or do not hand it to prepare()",
+)
+BEHIND = "; behind its end a cosine climbs back the way it came"
+PAST = (
+    "the schedule is over before the run is and is stepped on: behind its end a cosine climbs back "
+    "the way it came, so that most of the run has other rates than it was meant to",
+    "make the schedule for the optimizer steps of the whole run, and step it once an update (one "
+    "that accelerate has prepared takes a step for each process)",
+)
+_PROCESSES = re.compile(r"\b(?:num_processes|world(?:_size)?|nproc_per_node)\W{1,3}(\d+)")
+_ACCELERATE = re.compile(r"accelerat|num_processes", re.IGNORECASE)
+_PREPARED = re.compile(r"\bprepare\((?:.*\W)?\w*sched\w*.*", re.IGNORECASE)
+_WARMS_UP = re.compile(r"(?:num_)?warmup_steps['\"]?\s*[=:]\s*(\d+)")
+_CYCLES = re.compile(r"\bcycl|num_cycles|restarts?\b|triangular", re.IGNORECASE)
+
+
+def scheduler_of_each_process(log: Log, beside: Beside) -> Finding | None:
+    """The rate reaches 0 at the share of the run that one of the printed processes is."""
+    found, series = _processes(beside), log.series("learning_rate")
+    processes = int(_PROCESSES.search(found[1])[1]) if found else 1
+    at = next((i for i, (_, rate) in enumerate(series) if rate == 0 and i), 0)
+    if processes < 2 or not at or any(rate for _, rate in series[at:]):
+        return None
+    end = series[at][0]
+    step, steps = step_of(end), _steps(end, beside)
+    if not steps or abs(step * processes / steps - 1) > NEAR:
+        return None
+    proof = (
+        f"{end.where}: {said(end, 'learning_rate')} from there on, at step {step:g} of {steps:g}",
+        f"{found[0].where} says: {found[1]}",
+    )
+    why, advice = ONCE_A_PROCESS
+    return Finding("schedule_ends_early", 8.5, end, proof, why=why, advice=advice)
+
+
+def climbs_back(log: Log, beside: Beside) -> Finding | None:
+    """The rate falls smoothly to 0 and climbs back the way it came, in one run."""
+    series, at = log.series("learning_rate"), mirrored(log)
+    if at is None or beside.matching(_CYCLES):
+        return None
+    (end, _), (top, _) = series[at], max(series[at:], key=lambda pair: pair[1])
+    step, steps = step_of(end), _steps(end, beside)
+    of_all = f" of {steps:g}" if steps else ""
+    proof = [
+        f"{said(series[at - 1][0], 'learning_rate')} at {series[at - 1][0].where}, "
+        f"{said(end, 'learning_rate')} at {end.where} (step {step:g}{of_all}), and back the "
+        f"way it came: {said(series[at + 1][0], 'learning_rate')} at {series[at + 1][0].where}, "
+        f"{said(top, 'learning_rate')} at {top.where}"
+    ]
+    found = _processes(beside)
+    processes = int(_PROCESSES.search(found[1])[1]) if found else 1
+    if processes < 2 or not steps or abs(step * processes / steps - 1) > NEAR:
+        return _past(series, end, tuple(proof))
+    proof.append(f"{found[0].where} says: {found[1]}; {steps:g} / {processes} is {step:g}")
+    proof += _warm_too_early(series[:at], beside, processes)
+    if prepared := beside.matching(_PREPARED):
+        proof.append(f"{prepared[0].where} says: {prepared[1]}")
+    why, advice = ONCE_A_PROCESS
+    return Finding("schedule_ends_early", 8.5, end, tuple(proof), why=why + BEHIND, advice=advice)
+
+
+def _past(series: Rates, end: Entry, proof: tuple[str, ...]) -> Finding:
+    """A schedule of too few steps, for whatever reason; one that comes again and again."""
+    turns = list(lowest(series))
+    if len(turns) >= MANY:
+        counted = f"the rate is at its lowest {len(turns)} times"
+        return Finding("schedule_repeats", 7.0, end, (*proof, counted), (MEANT_SO,))
+    why, advice = PAST
+    return Finding("schedule_ends_early", 7.0, end, proof, (MEANT_SO,), why=why, advice=advice)
+
+
+def _processes(beside: Beside) -> tuple[Line, str] | None:
+    """What says how many processes accelerate has begun."""
+    return beside.matching(_PROCESSES) if beside.matching(_ACCELERATE) else None
+
+
+def _warm_too_early(series: Rates, beside: Beside, processes: int) -> list[str]:
+    """Where the rate is highest, if that is the printed warm-up by the number of processes."""
+    said_so = beside.matching(_WARMS_UP)
+    entry = max(series, key=lambda pair: pair[1])[0]
+    asked = int(_WARMS_UP.search(said_so[1])[1]) if said_so else 0
+    if not asked or abs(step_of(entry) * processes / asked - 1) > NEAR:
+        return []
+    return [
+        f"{said_so[0].where} says: {said_so[1]}, and the rate is at its highest at step "
+        f"{step_of(entry):g} ({entry.where})"
+    ]
+
+
+def _steps(entry: Entry, beside: Beside) -> float:
+    """The steps of the whole run."""
+    counted, whole = OF_ALL.search(entry.text), beside.number("max_steps")
+    return float(counted[2]) if counted else (whole and whole.number) or 0.0
+
+
+RULES_OF_SETTINGS = (scheduler_of_each_process, climbs_back)
