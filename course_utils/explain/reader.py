@@ -38,6 +38,7 @@ from course_utils.explain.saved import garbled_once_saved
 from course_utils.explain.served_adapter import without_effect
 from course_utils.explain.serving import served
 from course_utils.explain.shown_rows import shown_rows
+from course_utils.explain.side_tables import side_tables
 from course_utils.explain.spoken import spoken
 from course_utils.explain.standstill import standstill
 from course_utils.explain.told import mentions
@@ -123,6 +124,7 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
         restart=log.restart,
         about="" if run is log else span(run),
         mentions=tuple(mentions(beside)),
+        unread="" if log.num_entries else "; ".join(one.said for one in side_tables(beside)),
         entries=tuple(run.entries),
     )
 

@@ -14,7 +14,7 @@ from course_utils.explain.entries import MAX_QUOTE, Entry, Line, entries_of_row
 from course_utils.explain.fields import canonical
 from course_utils.explain.lines import is_cut, parts
 from course_utils.explain.ranks import Ranks, speaker
-from course_utils.explain.tables import NUMBER, Table
+from course_utils.explain.tables import GAP, NUMBER, Table
 
 _WRAPPED = rf"(?:[\w.]+\()?['\"]?(?P<value>{NUMBER}(?:/\d+)?)['\"]?(?:, [\w.]+=[\w.:'\"]+)*\)?"
 QUOTED = re.compile(rf"['\"](?P<name>[^'\"{{}}]{{1,80}})['\"]\s*:\s*{_WRAPPED}(?=\s*[,}}\]]|\s*$)")
@@ -86,6 +86,8 @@ def _read(lines: Iterable[str]) -> Iterator[Entry | Line]:
             continue
         row = table.feed(text)
         if row == []:
+            if not GAP.fullmatch(text.strip()):
+                yield Line(where, text.strip())
             continue
         found = list(entries_of_row(where, text, row or ()))
         found = found or ([] if COMMAND.search(text) else list(_entries(where, text)))
