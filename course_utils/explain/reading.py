@@ -24,6 +24,9 @@ PIPED = re.compile(
     rf"(?:^|[|\u2022])[^|\u2022]*?\b(?P<name>[A-Za-z][\w ./()-]*?)\s*(?::|{_BARE})\s+"
     rf"(?P<value>{NUMBER})(?:\s*/\s*\d+)?\s*(?=[|\u2022]|$)"
 )
+BARRED = re.compile(  # `loss 2.1 | gnorm 0.4`: no sign between name and number
+    rf"(?:^|\|)\s*(?P<name>[A-Za-z][\w./()-]*)\s+(?P<value>{NUMBER})(?:\s*/\s*\d+)?\s*(?=\||$)"
+)
 DASHED = re.compile(rf"(?:^|[\s*|])(?P<name>[\w@./-]+):\s*(?P<value>{NUMBER}){_AFTER}")
 BOXED = re.compile(rf"\|\s*(?P<name>[\w/ ]+?)\s*\|\s*(?P<value>{NUMBER})\s*\|")
 EQUALS = re.compile(rf"(?<![\w/])(?P<name>[A-Za-z_][\w/]*)\s*=\s*\[?(?P<value>{NUMBER})(?![\w/.])")
@@ -48,6 +51,7 @@ FORMS = (  # and a sign without which a line is not of that form
     (BOXED, "|"),
     (PIPED, "|"),
     (PIPED, "\u2022"),
+    (BARRED, "|"),
     (DASHED, ":"),
     (EQUALS, "="),
     (BULLET, ":"),

@@ -47,3 +47,9 @@ def test_what_is_read_as_a_log_is_no_table_beside_it():
     (table,) = side_tables(beside)
     assert table.names[-1] == "ours"
     assert [number for _, number in table.column(4)] == [1.95, 1.9, 1.85]
+
+
+def test_a_name_and_its_number_between_bars_need_no_sign():
+    rows = [f"it {n} | loss {3 - n / 9:.2f} | gnorm 0.{n} | teacher_lp -1.{n}" for n in range(1, 6)]
+    told = explain("\n".join(rows) + "\n")
+    assert told.num_entries == 5 and {"loss", "grad_norm", "teacher_logp"} <= told.known

@@ -4,6 +4,7 @@ Those of `RULES_OF_SETTINGS` are given what stands beside it as well: `rule(log,
 """
 
 from course_utils.explain.rules import (
+    cache_kept,
     collapse,
     drift,
     ends,
@@ -16,6 +17,7 @@ from course_utils.explain.rules import (
     measured,
     nonfinite,
     policy,
+    pooled,
     preference,
     printed,
     rates,
@@ -38,7 +40,10 @@ MODULES = (
     *(preference, rates, start, still, training, measured, looks_wrong),
 )
 RULES = tuple(rule for module in MODULES for rule in module.RULES)
-BESIDE_SETTINGS = (hidden, token_error, first_update, staleness, ends, resumes, unfilled)
+BESIDE_SETTINGS = (
+    *(hidden, token_error, first_update, staleness, ends, resumes, unfilled),
+    *(cache_kept, pooled),
+)
 RULES_OF_SETTINGS = (
     *printed.RULES,
     *(rule for module in BESIDE_SETTINGS for rule in module.RULES_OF_SETTINGS),
