@@ -6,6 +6,7 @@ Those of `RULES_OF_SETTINGS` are given what stands beside it as well: `rule(log,
 from course_utils.explain.rules import (
     cache_kept,
     collapse,
+    distilled,
     drift,
     ends,
     evaluations,
@@ -42,7 +43,7 @@ MODULES = (
 RULES = tuple(rule for module in MODULES for rule in module.RULES)
 BESIDE_SETTINGS = (
     *(hidden, token_error, first_update, staleness, ends, resumes, unfilled),
-    *(cache_kept, pooled),
+    *(cache_kept, distilled, pooled),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,
