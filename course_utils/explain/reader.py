@@ -10,7 +10,7 @@ from course_utils.causes.cause import CERTAIN, LATER, WARNED, keys
 from course_utils.explain.answer import Answer
 from course_utils.explain.benchmarks import turned_round
 from course_utils.explain.beside import Beside
-from course_utils.explain.comparisons import summed
+from course_utils.explain.comparisons import compared
 from course_utils.explain.complaints import HINT
 from course_utils.explain.deciding import decided
 from course_utils.explain.document import read_document
@@ -136,7 +136,7 @@ def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
     if not log.entries and (skips := scaler_skips(log)):
         found.append(skips)
     found += [one for one in heard.findings(log) if not _is_answered(one, log, beside)]
-    found += [*served(beside), *summed(beside), *spoken(beside), *names_apart(beside)]
+    found += [*served(beside), *compared(beside), *spoken(beside), *names_apart(beside)]
     found += [*plans(log, beside), *without_effect(beside), *another_end(beside)]
     found += [*shown_rows(beside), *turned_round(beside, log)]
     if not any(one.weight >= LATER for one in found):

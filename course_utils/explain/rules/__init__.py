@@ -29,6 +29,7 @@ from course_utils.explain.rules import (
     staleness,
     start,
     still,
+    storage,
     sync,
     token_error,
     training,
@@ -43,7 +44,7 @@ MODULES = (
 RULES = tuple(rule for module in MODULES for rule in module.RULES)
 BESIDE_SETTINGS = (
     *(hidden, token_error, first_update, staleness, ends, resumes, unfilled),
-    *(cache_kept, distilled, pooled),
+    *(cache_kept, distilled, pooled, storage),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,
