@@ -60,7 +60,9 @@ FORMS = (  # and a sign without which a line is not of that form
     (PLAIN, ""),
 )
 BLOCKS = (BOXED, BULLET, ALONE)  # one number to a line: the others follow
-ASSIGNED = re.compile(r"\s*\w+ = (?:0|0\.0|1)\s*(?:#.*)?$")  # a line of code
+ASSIGNED = re.compile(  # a line of code
+    r"(?:\s*\w+ = (?:0|0\.0|1)|\s{8,}\w+ = -?\d+(?:\.\d+)?)\s*(?:#.*)?$"
+)
 PROSE = re.compile(
     r"\b(the|is|was|but|and|my|it|i|you|that|this|then|with|not|to|from|after|about|we|a|has)\b",
     re.IGNORECASE,

@@ -67,6 +67,16 @@ NAMED = {
     "round_28/18_log": "stops_elsewhere",
     "round_28/19_log": "ranks_disagree",
     "round_28/20_log": "resumed_without_state",
+    "round_30/02_log": "rows_pooled_wrong",
+    "round_30/03_log": "constant_part",
+    "round_30/07_log": "other_tokenizer",
+    "round_30/08_log": "stops_elsewhere",
+    "round_30/09_log": "rate_too_high",
+    "round_30/15_log": "kl_of_a_part",
+    "round_30/16_log": "rounding_swallows",
+    "round_30/21_log": "prefix_cache_kept",
+    "round_30/23_log": "tool_results_learnt",
+    "round_30/24_log": "last_step_alone",
 }
 ACCUSED_OF_NOTHING = (
     *("round_9/16_zephyr_dpo", "round_9/22_pythia_v100"),

@@ -6,6 +6,7 @@ Those of `RULES_OF_SETTINGS` are given what stands beside it as well: `rule(log,
 from course_utils.explain.rules import (
     cache_kept,
     collapse,
+    counted,
     distilled,
     drift,
     ends,
@@ -44,7 +45,7 @@ MODULES = (
 RULES = tuple(rule for module in MODULES for rule in module.RULES)
 BESIDE_SETTINGS = (
     *(hidden, token_error, first_update, staleness, ends, resumes, unfilled),
-    *(cache_kept, distilled, pooled, storage),
+    *(cache_kept, counted, distilled, pooled, storage),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,
