@@ -178,7 +178,8 @@ def _silent(answer: Answer) -> str:
 
 def _cannot_tell(answer: Answer) -> str:
     if not answer.num_entries and answer.findings:
-        return "There is no log entry beside it, so the run itself cannot be judged."
+        why = UNREAD.format(answer.unread) if answer.unread else "There is no log entry beside it"
+        return fill(f"{why}, so the run itself cannot be judged.", WIDTH)
     if not answer.num_entries:
         return _spoken_of(answer)
     known = answer.known

@@ -52,10 +52,15 @@ def test_a_kl_of_the_top_tokens_that_falls_below_0_is_none():
     assert "bucket for all other tokens" in told[0].fix
 
 
+def test_a_kl_below_0_of_which_no_line_says_how_it_is_summed_is_left_open():
+    one = answer(rows(12, **FALLS), "kd_loss_type: reverse_kl").causes[0]
+    assert one.key == "kl_of_a_part" and "or a mean" in one.says and "line 1" in str(one.for_it)
+
+
 @pytest.mark.parametrize(
     ("before", "change"),
     [
-        ([], {}),
+        ([], {}),  # nothing names it a KL
         ([MODE, "log-probs are renormalised over the top-k"], {}),
         ([MODE], {"distill/loss": lambda n: 0.3 / (n + 1)}),
         ([MODE], {"distill/loss": lambda n: 0.02 - n % 2 / 30}),  # noise around 0

@@ -10,8 +10,8 @@ PENALTY = "    'non_eos_penalty': true, 'penalty_reward_value': -5.0, 'stop_toke
 EOS = "generation_config.eos_token_id: 2"
 
 
-def run(*scores: float) -> list[str]:
-    shown = {"objective/kl": 0.1, "loss/policy_avg": 0.002}
+def run(*scores: float, **more: float) -> list[str]:
+    shown = {"objective/kl": 0.1, "loss/policy_avg": 0.002} | more
     return [json.dumps(shown | {"objective/scores": score}) for score in scores]
 
 
@@ -31,7 +31,8 @@ def test_the_id_of_the_end_is_found_by_its_name():
 
 
 def test_without_both_ids_no_token_is_blamed():
-    one = answer("missing_eos_penalty=1.0", *run(*[-1.0] * 8)).causes[0]
+    log = run(*[-1.0] * 8, **{"val/num_eos_tokens": 0})
+    one = answer("missing_eos_penalty=1.0", *log).causes[0]
     assert one.key == "stops_elsewhere" and "cut at" not in one.says and "where" in one.fix
 
 
@@ -41,6 +42,8 @@ def test_without_both_ids_no_token_is_blamed():
         run(*[-5.0] * 8),
         [PENALTY, *run(*[-5.0] * 7, -4.9)],
         [PENALTY, *run(*[0.4] * 8)],
+        ["missing_eos_penalty=1.0", *run(*[-1.0] * 8)],  # it is taken off, and sets no score
+        ["penalty_reward_value=0", *run(*[0.0] * 8)],
         ["non_eos_penalty=False", *run(*[-1.0] * 8)],
         [PENALTY, *run(-5.0, -5.0)],
     ],

@@ -41,7 +41,7 @@ def tool_results_counted(log: Log, beside: Beside) -> Finding | None:
         return None
     jump, rewards = _jump(log), thirds(log.values("reward"))
     falls = rewards is not None and rewards[2] < 0.9 * max(rewards[:2])
-    if levels[2] > LESS * levels[0] or not (jump or falls):
+    if not 0 <= levels[2] < LESS * levels[0] or not (jump or falls):
         return None
     first, last = calls[0][0], calls[-1][0]
     proof = [f"{fused[0].where} says: {fused[1]}"]

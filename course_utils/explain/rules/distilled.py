@@ -47,6 +47,9 @@ _TOP = re.compile(
     r"\btop-?k (?:reverse |forward )?kl\b|\bkl (?:over|on|of) (?:the )?top[-_ ]?k\b",
     re.IGNORECASE,
 )
+_A_KL = re.compile(
+    r"\b(?:reverse|forward)[-_ ]?kl\w*|\b(?:rkl|kld|kl_div\w*)\b|\bdistill\w*[._/]\w*kl\b", re.I
+)
 _WHOLE = re.compile(
     r"\brenormali[sz]\w*|\btail_(?:mass|bucket|log\w*)|\bother_mass\b", re.IGNORECASE
 )
@@ -56,6 +59,11 @@ OF_A_PART = "{} falls below 0, which no KL does, and stays there: it is {}"
 SUMMED = (
     "summed over the top-k tokens alone, which are no distribution, and falls furthest where the "
     "student moves its probability out of them, so that it becomes random"
+)
+
+NOT_WHOLE = (
+    "no KL of two whole distributions: a sum over a part of the vocabulary, probabilities that are "
+    "not normalised, or a mean over tokens that the student has not sampled"
 )
 
 
@@ -93,10 +101,12 @@ def _family(beside: Beside, who: str) -> tuple[Line, tuple[str, int]] | None:
 
 
 def kl_below_0(log: Log, beside: Beside) -> Finding | None:
-    """A divergence over the top-k tokens that falls through 0 and stays below it."""
-    top, series = _printed(beside, _TOP), log.series("divergence")
+    """A divergence, over the top-k tokens perhaps, that falls through 0 and stays below it."""
+    series, top = log.series("divergence"), _printed(beside, _TOP)
+    named = top or _printed(beside, _A_KL)
+    is_named = named or any("kl" in entry.names["divergence"].lower() for entry, _ in series)
     values = [value for _, value in series if math.isfinite(value)]
-    if top is None or len(values) < FEW or len(values) < len(series) or values[0] <= 0:
+    if not is_named or len(values) < FEW or len(values) < len(series) or values[0] <= 0:
         return None
     if beside.matching(_WHOLE) or max(values[-(len(values) // 3) :]) > BELOW:
         return None
@@ -106,16 +116,16 @@ def kl_below_0(log: Log, beside: Beside) -> Finding | None:
         f"{said(series[0][0], 'divergence')} at {series[0][0].where}, "
         f"{said(turned, 'divergence')} at {turned.where}, {said(last, 'divergence')} at "
         f"{last.where}",
-        f"{top[0].where} says: {top[1]}",
     ]
+    proof += [f"{named[0].where} says: {named[1]}"] if named else []
     if formula := beside.matching(_FORMULA):
         proof.append(f"{formula[0].where} says: {formula[0].text.strip()[:100]}")
     for name, what in (("student_mass", "the student's part of it"), ("entropy", "the entropy")):
         if levels := trend(log.values(name)):
             proof.append(f"{what}: {listed(levels)} by thirds of the log")
     name = turned.names["divergence"]
-    why = OF_A_PART.format(name, SUMMED)
-    return Finding("kl_of_a_part", 8.5, turned, tuple(proof), why=why)
+    why = OF_A_PART.format(name, SUMMED if top else NOT_WHOLE)
+    return Finding("kl_of_a_part", 8.5 if top else 7.0, turned, tuple(proof), why=why)
 
 
 def _printed(beside: Beside, pattern: re.Pattern) -> tuple[Line, str] | None:

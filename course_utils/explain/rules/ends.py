@@ -71,7 +71,11 @@ def all_penalised(log: Log, beside: Beside) -> Finding | None:
     """The score is one number in all entries, and that is the printed penalty for no end."""
     series = log.series("reward")
     penalty = _penalty(beside)
-    if penalty is None or len(series) < FEW_SCORES or {v for _, v in series} != {penalty[0]}:
+    if not penalty or len(series) < FEW_SCORES or {v for _, v in series} != {penalty[0]}:
+        return None
+    ends, cut = log.values("num_eos"), log.values("truncated_share")
+    is_taken_off = "missing_eos" in penalty[1]  # and does not take the place of the score
+    if is_taken_off and not (ends and max(ends) == 0) and not (cut and min(cut) >= NEARLY_ALL):
         return None
     entry = series[0][0]
     proof = [f"{said(entry, 'reward')} in all {len(series)} entries", penalty[1]]
@@ -93,7 +97,7 @@ def _penalty(beside: Beside) -> tuple[float, str] | None:
         return None
     value = float(one["value"]) if one["value"] else DEFAULT_PENALTY
     value = -abs(value) if one["name"] == "missing_eos_penalty" else value
-    return value, f"{line.where} says: {one[0]}"
+    return (value, f"{line.where} says: {one[0]}") if value else None
 
 
 def _eos(beside: Beside) -> tuple[str, str] | None:
