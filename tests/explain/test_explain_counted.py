@@ -28,6 +28,7 @@ def test_calls_that_die_out_behind_a_fused_loss_are_of_tool_results_in_the_loss(
     told = " ".join(one.for_it)
     assert one.key == "tool_results_learnt" and "use_liger_kernel=False" in one.fix
     assert "line 1" in told and "0.2 at line 6" in told and "1.1 at line 7" in told
+    assert one.at.where == "line 7"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import re
 from statistics import median
 
 from course_utils.explain.beside import Beside
+from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import listed, said, thirds, trend
@@ -44,29 +45,28 @@ def tool_results_counted(log: Log, beside: Beside) -> Finding | None:
     if not 0 <= levels[2] < LESS * levels[0] or not (jump or falls):
         return None
     first, last = calls[0][0], calls[-1][0]
-    proof = [f"{fused[0].where} says: {fused[1]}"]
-    proof += jump
+    proof = [f"{fused[0].where} says: {fused[1]}", *(jump[1:] if jump else ())]
     proof.append(
         f"{said(first, 'tool_calls')} at {first.where}, {said(last, 'tool_calls')} at {last.where}"
     )
     proof += [f"the reward by thirds of the log: {listed(rewards)}"] if falls else []
-    weight = 8.5 if jump else 6.5
+    weight, turned = (8.5, jump[0]) if jump else (6.5, first)
     why, advice = FUSED_COUNTS, UNFUSED
-    return Finding("tool_results_learnt", weight, first, tuple(proof), why=why, advice=advice)
+    return Finding("tool_results_learnt", weight, turned, tuple(proof), why=why, advice=advice)
 
 
-def _jump(log: Log) -> list[str]:
+def _jump(log: Log) -> tuple[Entry, str] | None:
     """Where the gradient is from one entry to the next several times as long as all before it."""
     series = log.series("grad_norm")
     for number in range(2, len(series) - 1):
         before = median(value for _, value in series[:number])
         if before > 0 and min(value for _, value in series[number : number + 2]) > JUMPS * before:
             (last, _), (entry, _) = series[number - 1 : number + 1]
-            return [
+            return entry, (
                 f"{said(last, 'grad_norm')} at {last.where}, {said(entry, 'grad_norm')} at "
                 f"{entry.where}, and {before:.3g} in the median before it"
-            ]
-    return []
+            )
+    return None
 
 
 def last_step_alone(log: Log, beside: Beside) -> Finding | None:
