@@ -61,6 +61,29 @@ DATA = (
         explains=keys("overfits evaluation_stands_still"),
     ),
     Cause(
+        "tool_results_learnt",
+        "the tool results within a reply are in the loss: the model learns to write them itself, "
+        "in place of calling the tool",
+        "leave them out of the loss: its mask is completion_mask * tool_mask",
+        "the share of learnt tokens that a tool wrote",
+        thread="trl#4975",
+        kinds=("labels",),
+        harm=WRONG,
+        explains=keys("collapse"),
+        follows=OUTCOME,
+    ),
+    Cause(
+        "last_step_alone",
+        "only the last step of a solution has a label in training, and every step has one in the "
+        "evaluation: the run learns whether the whole is right, and nothing of the steps before",
+        "train_on_last_step_only=False, so that each step is learnt, and train again",
+        "the evaluation by the place of a step: the last one, and those before it",
+        kinds=("labels", "metric"),
+        harm=WRONG,
+        explains=keys("evaluation_rows_differ evaluation_stands_still memorised overfits"),
+        follows=OUTCOME,
+    ),
+    Cause(
         "rows_in_order",
         "the rows are read in the order in which they stand, one label after the other",
         "shuffle the rows before training, or let the loader do it (shuffle=True)",

@@ -32,6 +32,21 @@ LOSSES = (
         harm=LESS,
     ),
     Cause(
+        "kl_of_a_part",
+        "what is called a KL is summed over a part of the vocabulary that is no distribution: it "
+        "has no floor at 0, and falls furthest where the student moves its probability out of that "
+        "part, so that it becomes random",
+        "a divergence of whole distributions: add one bucket for all other tokens, (1 - Q) log((1 "
+        "- Q) / (1 - P)), or divide both by their sums over the top-k; or the KL over the whole "
+        "vocabulary, or that of the sampled token as an advantage",
+        "the divergence of one token over the whole vocabulary, beside what the loss gives for it",
+        thread="verl#5041",
+        kinds=("kl_place", "collapse"),
+        harm=WRONG,
+        explains=keys("collapse engines_disagree entropy_runs length_is_paid replies_cut"),
+        follows=LENGTHS | {"entropy", "loss"},
+    ),
+    Cause(
         "loss_off_by_a_factor",
         "the training loss is a whole multiple of the evaluation loss: micro-batches "
         "are summed where they should be averaged",

@@ -81,6 +81,7 @@ REWARDS = (
         kinds=("no_signal", "reward_hacking"),
         where=REWARD,
         harm=STILL,
+        beside="verifier",
     ),
     Cause(
         "rewards_missing",

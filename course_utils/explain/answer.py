@@ -10,6 +10,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.told import Mention
 
 MAX_SHOWN, MAX_QUOTE, WIDTH = 3, 300, 88
+UNREAD = "It holds {}, which this command does not take for the entries of one run"
 MORE = "--all shows {} cause{} more that the log may point to."
 IMPROVES = "improves"  # the cause of a number that moves the way it should
 UNSEEN = {  # by the kind of the run
@@ -41,6 +42,7 @@ class Answer:
     restart: str = ""  # how the last run was told from the one before it
     about: str = ""  # where the run stands that is explained, if it is an earlier one
     mentions: tuple[Mention, ...] = ()  # what sentences speak of, and what would tell
+    unread: str = ""  # rows of numbers that no entry is made of
     entries: tuple[Entry, ...] = field(default=(), repr=False)  # of that run, thinned out
 
     @property
@@ -54,7 +56,8 @@ class Answer:
     @property
     def read_nothing(self) -> bool:
         """Whether it held no entry, no message that is known, and no word of a run."""
-        return not self.num_entries and not self.findings and not self.mentions
+        held = (self.num_entries, self.findings, self.mentions, self.unread)
+        return not any(held)
 
     @property
     def rests_on_words(self) -> bool:
@@ -168,12 +171,15 @@ def _head(answer: Answer) -> str:
 
 
 def _silent(answer: Answer) -> str:
-    return "No rule finds its numbers odd" if answer.num_entries else "It holds no number of a run"
+    if answer.num_entries:
+        return "No rule finds its numbers odd"
+    return UNREAD.format(answer.unread) if answer.unread else "It holds no number of a run"
 
 
 def _cannot_tell(answer: Answer) -> str:
     if not answer.num_entries and answer.findings:
-        return "There is no log entry beside it, so the run itself cannot be judged."
+        why = UNREAD.format(answer.unread) if answer.unread else "There is no log entry beside it"
+        return fill(f"{why}, so the run itself cannot be judged.", WIDTH)
     if not answer.num_entries:
         return _spoken_of(answer)
     known = answer.known
@@ -193,8 +199,12 @@ def _cannot_tell(answer: Answer) -> str:
 
 def _spoken_of(answer: Answer) -> str:
     """What sentences without a log speak of, and what would tell the cause."""
-    rows = [fill("The cause cannot be told from this: it holds no entry of a log.", WIDTH)]
+    why = UNREAD.format(answer.unread) if answer.unread else "it holds no entry of a log"
+    why = f"The cause cannot be told from this: {why[0].lower()}{why[1:]}."
+    rows = [fill(why, WIDTH)]
     for one in answer.mentions:
+        if answer.unread and one.of_entries:  # they are there
+            continue
         rows += [_row("said", f"{one.line.where}: {one.said}"), _row("bring", f"{one.bring}.")]
     return "\n".join(rows)
 

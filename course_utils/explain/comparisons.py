@@ -1,4 +1,4 @@
-"""A table that compares runs: the loss against the steps of gradient accumulation."""
+"""A table that compares runs: the loss against the steps of accumulation, one loss with others."""
 
 import re
 from collections.abc import Iterator
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from course_utils.explain.beside import Beside
 from course_utils.explain.entries import Line, number_of
 from course_utils.explain.finding import Finding
+from course_utils.explain.rounded import gap_as_the_rate_falls
 from course_utils.explain.tables import cells
 
 _ACCUMULATION = re.compile(r"accum|\bgrad\w*[ _.-]acc|\bga[s]?\b", re.IGNORECASE)
@@ -13,6 +14,12 @@ _LOSS = re.compile(r"(?<!eval)(?<!eval[_ ])(?<!val[_ ])loss", re.IGNORECASE)
 _JUDGED = re.compile(r"\b(?:eval|val|test)\w*[_ ]loss", re.IGNORECASE)
 NEAR, LEVEL = 1.6, 1.15  # how far apart ratios may be; how far the losses of an evaluation
 WEIGHT = 9.0
+
+
+def compared(beside: Beside) -> Iterator[Finding]:
+    """What the runs of a table show beside each other."""
+    yield from summed(beside)
+    yield from gap_as_the_rate_falls(beside)
 
 
 def summed(beside: Beside) -> Iterator[Finding]:

@@ -17,6 +17,7 @@ from course_utils.explain import (
     schedules,
     sharded_rows,
     tokens,
+    verifiers,
     zero_gradient,
 )
 from course_utils.explain.beside import Beside
@@ -173,4 +174,5 @@ _BY_NAME: dict[str, Callable[[Finding, Beside, Log], Finding]] = {
     "updates": _random,
     "schedule": schedules.planned,
     "resume": resumed.ruled_out,
+    "verifier": verifiers.unparsed,
 }

@@ -9,6 +9,7 @@ from course_utils.explain.complaints import Complaints
 from course_utils.explain.entries import MAX_QUOTE, Entry, Line
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
+from course_utils.explain.log_words import RESUMES
 from course_utils.explain.numbers import trend
 from course_utils.explain.words import findings_in
 
@@ -60,6 +61,7 @@ class Heard:
     _keeps: Line | None = None  # the frame of this traceback that gathers predictions
     _over: Entry | Line | None = None  # the end of training, before any wait
     _out_of_memory_at: int = 0  # entries that stood before the last such message
+    _resumed_at: int = -1  # entries that stood before the last line that says so
 
     def begin_anew(self) -> None:
         self._spoken.clear()
@@ -74,6 +76,8 @@ class Heard:
         self._complaints.hear(part)
         if isinstance(part, Line):
             self._hear_exception(part, num_entries)
+            if RESUMES.search(part.text):
+                self._resumed_at = num_entries
             if _OVER.search(part.text):
                 self.hear_end(part)
         for one in findings_in(part):
@@ -96,6 +100,8 @@ class Heard:
             if key == "ranks_disagree":
                 yield self._wait(one)
             elif key == "cuda_memory" and self._goes_on(log):
+                if self._resumed_at == self._out_of_memory_at:
+                    continue  # another job goes on from a checkpoint
                 after = f"the log goes on to {log.entries[-1].where}"
                 proof = (*one.for_it, after)
                 yield replace(one, key="memory_survived", weight=3.0, for_it=proof)

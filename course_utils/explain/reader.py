@@ -10,7 +10,7 @@ from course_utils.causes.cause import CERTAIN, LATER, WARNED, keys
 from course_utils.explain.answer import Answer
 from course_utils.explain.benchmarks import turned_round
 from course_utils.explain.beside import Beside
-from course_utils.explain.comparisons import summed
+from course_utils.explain.comparisons import compared
 from course_utils.explain.complaints import HINT
 from course_utils.explain.deciding import decided
 from course_utils.explain.document import read_document
@@ -38,6 +38,7 @@ from course_utils.explain.saved import garbled_once_saved
 from course_utils.explain.served_adapter import without_effect
 from course_utils.explain.serving import served
 from course_utils.explain.shown_rows import shown_rows
+from course_utils.explain.side_tables import side_tables
 from course_utils.explain.spoken import spoken
 from course_utils.explain.standstill import standstill
 from course_utils.explain.templates import templates
@@ -124,6 +125,7 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
         restart=log.restart,
         about="" if run is log else span(run),
         mentions=tuple(mentions(beside)),
+        unread="" if log.num_entries else "; ".join(one.said for one in side_tables(beside)),
         entries=tuple(run.entries),
     )
 
@@ -135,7 +137,7 @@ def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
     if not log.entries and (skips := scaler_skips(log)):
         found.append(skips)
     found += [one for one in heard.findings(log) if not _is_answered(one, log, beside)]
-    found += [*served(beside), *summed(beside), *spoken(beside), *names_apart(beside)]
+    found += [*served(beside), *compared(beside), *spoken(beside), *names_apart(beside)]
     found += [*plans(log, beside), *templates(beside), *without_effect(beside)]
     found += [*another_end(beside), *shown_rows(beside), *turned_round(beside, log)]
     if not any(one.weight >= LATER for one in found):

@@ -15,7 +15,7 @@ from course_utils.explain.entries import MAX_QUOTE, Entry, Line, entries_of_row
 from course_utils.explain.fields import canonical
 from course_utils.explain.lines import is_cut, parts
 from course_utils.explain.ranks import Ranks, speaker
-from course_utils.explain.tables import NUMBER, Table
+from course_utils.explain.tables import GAP, NUMBER, Table
 from course_utils.explain.unnamed import Unnamed
 
 _WRAPPED = rf"(?:[\w.]+\()?['\"]?(?P<value>{NUMBER}(?:/\d+)?)['\"]?(?:, [\w.]+=[\w.:'\"]+)*\)?"
@@ -25,6 +25,9 @@ _BARE = r"(?<=iteration)|(?<=loss)|(?<=lr)|(?<=[Ss]tep)"  # names that may stand
 PIPED = re.compile(
     rf"(?:^|[|\u2022])[^|\u2022]*?\b(?P<name>[A-Za-z][\w ./()-]*?)\s*(?::|{_BARE})\s+"
     rf"(?P<value>{NUMBER})(?:\s*/\s*\d+)?\s*(?=[|\u2022]|$)"
+)
+BARRED = re.compile(  # `loss 2.1 | gnorm 0.4`: no sign between name and number
+    rf"(?:^|\|)\s*(?P<name>[A-Za-z][\w./()-]*)\s+(?P<value>{NUMBER})(?:\s*/\s*\d+)?\s*(?=\||$)"
 )
 DASHED = re.compile(rf"(?:^|[\s*|])(?P<name>[\w@./-]+):\s*(?P<value>{NUMBER}){_AFTER}")
 BOXED = re.compile(rf"\|\s*(?P<name>[\w/ ]+?)\s*\|\s*(?P<value>{NUMBER})\s*\|")
@@ -50,6 +53,7 @@ FORMS = (  # and a sign without which a line is not of that form
     (BOXED, "|"),
     (PIPED, "|"),
     (PIPED, "\u2022"),
+    (BARRED, "|"),
     (DASHED, ":"),
     (EQUALS, "="),
     (BULLET, ":"),
@@ -58,7 +62,9 @@ FORMS = (  # and a sign without which a line is not of that form
     (PLAIN, ""),
 )
 BLOCKS = (BOXED, BULLET, ALONE)  # one number to a line: the others follow
-ASSIGNED = re.compile(r"\s*\w+ = (?:0|0\.0|1)\s*(?:#.*)?$")  # a line of code
+ASSIGNED = re.compile(  # a line of code
+    r"(?:\s*\w+ = (?:0|0\.0|1)|\s{8,}\w+ = -?\d+(?:\.\d+)?)\s*(?:#.*)?$"
+)
 PROSE = re.compile(
     r"\b(the|is|was|but|and|my|it|i|you|that|this|then|with|not|to|from|after|about|we|a|has)\b",
     re.IGNORECASE,
@@ -89,6 +95,8 @@ def _read(lines: Iterable[str]) -> Iterator[Entry | Line]:
             continue
         row = table.feed(text)
         if row == []:
+            if not GAP.fullmatch(text.strip()):
+                yield Line(where, text.strip())
             continue
         found = list(entries_of_row(where, text, row or ()))
         found = found or ([] if COMMAND.search(text) else list(_entries(where, text)))

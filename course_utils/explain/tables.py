@@ -12,6 +12,7 @@ DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,000)+|[1-9]\d{0,2}(?:,\d{3}){2,}")
 _LOGGER = re.compile(r"^\d{4}-\d\d-\d\d[ T][\d:,.]+ .*? : (?=\S)")  # the time, who speaks
 FEWEST = 3  # names, where single spaces stand between them
+BAR_IN_A_WORD = re.compile(r"(?<=\S)\|(?=\S)")
 GAP = re.compile(r"\.\.\.|[-=+|:\s]*")  # rows left out, rules
 
 
@@ -68,7 +69,7 @@ def cells(text: str) -> list[str] | None:
         return None
     text = _LOGGER.sub("", text).strip("*#=")
     columns = re.split(r"\s{2,}", text.strip())
-    if "|" in text and "%|" not in text:
+    if "|" in text and "%|" not in text and not _is_in_words(text, columns):
         found = text.strip().strip("|").split("|")
     elif "\t" in text:
         found = text.split("\t")
@@ -79,6 +80,11 @@ def cells(text: str) -> list[str] | None:
     else:
         found = columns
     return _more_than_one([_with_point(cell) for cell in found])
+
+
+def _is_in_words(text: str, columns: list[str]) -> bool:
+    """Whether each bar is a sign within a name of a table that blanks divide: `tok(|dlogp|>1)`."""
+    return len(columns) >= FEWEST and len(BAR_IN_A_WORD.findall(text)) == text.count("|")
 
 
 def _between_commas(text: str) -> list[str]:

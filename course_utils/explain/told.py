@@ -74,6 +74,7 @@ _TOPICS = (  # what is spoken of, and what would decide
         "of each GPU",
     ),
 )
+_THE_LOG = re.compile(r"^(?:some|the) entries of the log")
 _COMPILED = tuple((re.compile(said, re.IGNORECASE | re.ASCII), bring) for said, bring in _TOPICS)
 
 
@@ -84,6 +85,11 @@ class Mention:
     line: Line
     said: str
     bring: str
+
+    @property
+    def of_entries(self) -> bool:
+        """Whether what it asks for is the log itself."""
+        return bool(_THE_LOG.search(self.bring))
 
 
 def mentions(beside: Beside) -> Iterator[Mention]:

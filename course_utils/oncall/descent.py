@@ -27,8 +27,8 @@ LEAST, MOST = 0.85, 1.15
 LEAST_MOVED, LEAST_MAIN, FURTHEST = 0.12, 0.08, 0.25  # one of the seven layers of a block: 0.14
 # Beside healthy runs on the same two seeds: what differs between the moves of two seeds has a
 # cosine of 0.20 to 1 in fixes by others (most train just as ours), of 0 where a move is drawn or
-# the same for every base, of 0.05 in a single gradient. Fixes go 0.6 to 2.3 times as far, tables and
-# norms at most 1.6 times; saving in bfloat16 moves them by 0.002 of their norm.
+# the same for every base, of 0.05 in a single gradient. Fixes go 0.6 to 2.3 times as far, tables
+# and norms at most 1.6 times; saving in bfloat16 moves them by 0.002 of their norm.
 LEAST_ALIKE, LEAST_SIZE, MOST_SIZE, MOST_OF_TABLES, FREE = 0.1, 0.2, 5.0, 5.0, 0.01
 TABLE, HEAD = "model.embed_tokens.weight", "lm_head.weight"
 BOTH_HALVES = ".experts.gate_up_proj"  # of all experts, in a file that no save_pretrained wrote

@@ -4,7 +4,10 @@ Those of `RULES_OF_SETTINGS` are given what stands beside it as well: `rule(log,
 """
 
 from course_utils.explain.rules import (
+    cache_kept,
     collapse,
+    counted,
+    distilled,
     drift,
     ends,
     epochs,
@@ -19,6 +22,7 @@ from course_utils.explain.rules import (
     nonfinite,
     past_the_end,
     policy,
+    pooled,
     preference,
     printed,
     rates,
@@ -29,6 +33,7 @@ from course_utils.explain.rules import (
     staleness,
     start,
     still,
+    storage,
     summaries,
     sync,
     token_error,
@@ -45,6 +50,7 @@ RULES = tuple(rule for module in MODULES for rule in module.RULES)
 BESIDE_SETTINGS = (
     *(hidden, token_error, first_update, staleness, ends, resumes, unfilled),
     *(same_scores, summaries, epochs, past_the_end, training, hardly_moved),
+    *(cache_kept, counted, distilled, pooled, storage),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,

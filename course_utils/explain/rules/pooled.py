@@ -1,0 +1,117 @@
+"""A score that is read at the last position of a batch padded on the right: `rule(log, beside)`."""
+
+import re
+from itertools import pairwise
+
+from course_utils.explain.beside import Beside
+from course_utils.explain.entries import Entry, Line, place
+from course_utils.explain.finding import Finding
+from course_utils.explain.log import Log
+
+_AT_THE_END = re.compile(r"(?:\b\w+(?:\([^()]*\))*|\))\[:, ?-1(?:, ?:)?\]")
+_OF_A_SCORE = re.compile(r"head|score|reward|value|classif|pool|\brm\b|last_hidden|probe", re.I)
+_ON_THE_RIGHT = re.compile(r"padding_side['\"]?\s*[:=]\s*['\"]?right\b|\bright[- ]?padd\w+", re.I)
+_ON_THE_LEFT = re.compile(r"padding_side['\"]?\s*[:=]\s*['\"]?left\b|\bleft[- ]?padd\w+", re.I)
+_BY_THE_MASK = re.compile(
+    r"mask\w*\.(?:long\(\)\.|int\(\)\.)?(?:sum|argmin|argmax|flip)\(|sequence_lengths?\b|"
+    r"last_(?:non_pad|token_ind|idx|index)|lengths? - 1",
+    re.IGNORECASE,
+)
+_SIZED = re.compile(
+    r"\b(?:bs|batch(?:[_ -]?size)?|per_device_eval_batch_size)\W{0,3}(?P<size>\d+)\b[^,;]*?"
+    r"\b(?:acc\w*|accuracy|f1|auc)\W{0,3}(?P<hits>0?\.\d+|\d\d\.\d+)",
+    re.IGNORECASE,
+)
+_BESIDE = re.compile(
+    r"\b(?P<how>alone|by itself|next to|together with|beside|batched with)\b(?P<what>.*?)\s"
+    r"(?P<score>[-+]?\d+\.\d+)\W*$",
+    re.IGNORECASE,
+)
+FALLS, MOVES = 0.02, 0.3  # of an accuracy; of a score
+READ_AT_THE_END = (
+    "the score is read at the last position of the batch, and the rows are padded on the right: of "
+    "every row but the longest it is read at padding, in training and in evaluation, so that it "
+    "depends on how long the other rows are"
+)
+DEPENDS = (
+    "the score of a row depends on the rows beside it: it is read at a position of the batch, and "
+    "not at the last token of the row, so that short rows are scored at their padding"
+)
+BY_THE_MASK = (
+    "read it at the last token that is no padding: h[torch.arange(len(h)), mask.sum(1) - 1]; or "
+    "pad on the left, with the mask and positions that count from the first token; the same in "
+    "training and evaluation, and train again"
+)
+
+
+def scored_at_padding(log: Log, beside: Beside) -> Finding | None:
+    """The code reads `[:, -1]` under padding on the right, or the scores change with the batch."""
+    if beside.matching(_BY_THE_MASK):
+        return None
+    parts = sorted((*log.entries, *(line for _, line in beside.lines)), key=place)
+    code = _code(beside)
+    right, left = beside.matching(_ON_THE_RIGHT), beside.matching(_ON_THE_LEFT)
+    moved = [*_by_size(parts), *_by_neighbour(parts)]
+    is_shown = code and right and not left
+    if not is_shown and not (moved and (code or right) and not left):
+        return None
+    proof = [f"{line.where} says: {words}" for line, words in filter(None, (code, right))]
+    why = READ_AT_THE_END if is_shown else DEPENDS
+    at = (code or right)[0]
+    return Finding(
+        "rows_pooled_wrong",
+        8.5 if is_shown else 7.0,
+        at,
+        (*proof, *moved),
+        why=why,
+        advice=BY_THE_MASK,
+    )
+
+
+def _code(beside: Beside) -> tuple[Line, str] | None:
+    """The first line of code that takes the last position of what a score is made of."""
+    for _, line in beside.lines:
+        found = _AT_THE_END.search(line.text)
+        if found and _OF_A_SCORE.search(line.text):
+            return line, line.text.strip()[:100]
+    return None
+
+
+def _by_size(parts: list[Entry | Line]) -> list[str]:
+    """An accuracy that falls with every larger batch of the evaluation, in rows that follow."""
+    found = [(part, one) for part in parts if (one := _SIZED.search(part.text))]
+    for start in range(len(found)):
+        hits: dict[int, tuple[str, float]] = {}
+        for number, (part, one) in enumerate(found[start:]):
+            if place(part) - place(found[start][0]) != number:
+                break
+            hits.setdefault(int(one["size"]), (part.where, float(one["hits"])))
+        sizes = sorted(hits)
+        values = [hits[size][1] for size in sizes]
+        is_lower = len(sizes) > 2 and all(later < one for one, later in pairwise(values))
+        if is_lower and values[0] - values[-1] > FALLS * values[0]:
+            return [
+                f"{hits[sizes[0]][0]} and after: {values[0]:g} in batches of {sizes[0]}, "
+                f"{values[-1]:g} in batches of {sizes[-1]}; a batch must not change it"
+            ]
+    return []
+
+
+def _by_neighbour(parts: list[Entry | Line]) -> list[str]:
+    """The score of one text, alone and beside another one."""
+    found = [(part, one) for part in parts if (one := _BESIDE.search(part.text))]
+    own = [(part, one) for part, one in found if one["how"].lower() in ("alone", "by itself")]
+    if not own:
+        return []
+    part, alone = own[0]
+    others = [one for other, one in found if 0 < place(other) - place(part) <= 4]
+    scores = [float(one["score"]) for one in others]
+    if not scores or max(abs(x - float(alone["score"])) for x in scores) < MOVES:
+        return []
+    far = max(others, key=lambda one: abs(float(one["score"]) - float(alone["score"])))
+    return [
+        f"{part.where}: one text scores {alone['score']} alone, {far['score']} {far['how']} another"
+    ]
+
+
+RULES_OF_SETTINGS = (scored_at_padding,)
