@@ -139,8 +139,8 @@ def verdicts_on(
     """One verdict per seed, until as many as are asked are healthy, or are not.
 
     One that is not healthy is enough where no healthy run was ever so bad. A seed is left out when
-    the files as they were before the fault are refused on it as well. Weights that are healthy are
-    held against those that the files without the fault train on the same seeds.
+    the files as they were before the fault are refused on it as well. On the last seed, weights
+    that are healthy are held against those that the files without the fault train.
 
     Raises:
         GraderFailed: these are refused on nearly every seed.
@@ -153,7 +153,6 @@ def verdicts_on(
         return judge().verdict(case, files, seed=seed, healthy=healthy, handed=handed)
 
     verdicts: list[Verdict] = []
-    healthy_on: list[int] = []
     for seed in islice(seeds_of(ticket), MOST_SEEDS):
         say(
             f"training the fixed run, seed {len(verdicts) + 1} of {NUM_SEEDS}, some ten seconds if "
@@ -163,13 +162,12 @@ def verdicts_on(
         if found.problems and found.measured and not verdict(healthy, seed).is_healthy:
             continue
         verdicts.append(found)
-        healthy_on += [seed] if found.is_healthy else []
         alike = sum(one.is_healthy == found.is_healthy for one in verdicts)
         is_sure = not found.is_healthy and not found.may_be_chance
         if is_sure or alike == NUM_SEEDS:
             if not found.is_healthy:
                 return verdicts
-            strays = judge().strays(case, mended, seeds=tuple(healthy_on), healthy=healthy)
+            strays = judge().strays(case, mended, seed=seed, healthy=healthy)
             return [*verdicts[:-1], replace(found, problems=(strays,))] if strays else verdicts
     raise GraderFailed(
         "this ticket cannot be judged on this machine",

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from course_utils.oncall import attacks, descent, planting, spread, templates
+from course_utils.oncall import attacks, planting, spread, templates
 from course_utils.oncall.declare import Case, Files, Verdict
-from course_utils.oncall.judging import judged, refused
+from course_utils.oncall.judging import judged, refused, strays
 from course_utils.oncall.mechanism import LOOK_AT
-from course_utils.oncall.result import NothingMade, Result
+from course_utils.oncall.result import Result
 from course_utils.oncall.training import Trained, Trainers
 
 SEEDS = (0, 1, 2)
 BROKEN, FIX = "broken", "the fix"
 CPU_FACTOR, CPU_MORE_S = 4, 10
-NUM_KEPT = 6
+NUM_KEPT = 4
 
 
 def cpu_limit(kept: spread.Spread) -> int:
@@ -51,24 +51,20 @@ class Judge:
             self._seen[key] = judged(template, spread.load(template), trained, base)
         return self._seen[key]
 
-    def strays(self, case: Case, mended: Files, *, seeds: tuple[int, int], healthy: Files) -> str:
-        """Why what a run made that is healthy on two seeds did not come out of training, or "".
+    def strays(self, case: Case, mended: Files, *, seed: int, healthy: Files) -> str:
+        """Why what a run made that is healthy did not come out of training on its data, or "".
 
         Args:
-            healthy: the files without the fault; they are trained on the same seeds.
+            healthy: the files without the fault; they are trained on the same seed.
         """
-        if _key(case, mended, seeds[0]) == _key(case, healthy, seeds[0]):
+        if _key(case, mended, seed) == _key(case, healthy, seed):
             return ""
-
-        def made(files: Files) -> tuple[Result, ...]:
-            base = templates.load(case.template).base
-            return tuple(Result(self._trained(case, files, n).files, base(n)) for n in seeds)
-
-        try:
-            descent.check_way(made(mended), made(healthy))
-        except NothingMade as nothing:
-            return str(nothing)
-        return ""
+        template = templates.load(case.template)
+        base = template.base(seed)
+        theirs, ours = (
+            Result(self._trained(case, files, seed).files, base) for files in (mended, healthy)
+        )
+        return strays(template, spread.load(template), theirs, ours)
 
     def _trained(self, case: Case, files: Files, seed: int) -> Trained:
         """What these files were trained into; the newest are kept."""

@@ -450,7 +450,7 @@ class Draws:
         problems = () if share > 0.5 else ("too few are right",)
         return Verdict(problems, dict.fromkeys(of, share), may_be_chance=self.may_be_chance)
 
-    def strays(self, case, mended, *, seeds, healthy):
+    def strays(self, case, mended, *, seed, healthy):
         return self.said
 
 

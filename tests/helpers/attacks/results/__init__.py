@@ -43,7 +43,7 @@ from attacks.results.changed_weights import (
     without_one_mlp,
 )
 from attacks.results.export import HEADS, OTHER_SEED, OWN_TABLE, SEED, Export, trained, untrained
-from attacks.results.honest import HONEST, HONEST_TEMPLATES
+from attacks.results.honest import HONEST, HONEST_TEMPLATES, in_half_precision
 from attacks.results.settings import (
     ending_anywhere,
     ending_at_any_token,
@@ -125,4 +125,13 @@ def seeming_trained(name: str) -> Callable[[Export], Export]:
     return with_a_small_regressed_head if name in HEADS else with_replies_edited_in
 
 
-__all__ = ["HONEST", "HONEST_TEMPLATES", "OTHER_SEED", "OWN_TABLE", "SEED", "trained", "untrained"]
+__all__ = [
+    "HONEST",
+    "HONEST_TEMPLATES",
+    "OTHER_SEED",
+    "OWN_TABLE",
+    "SEED",
+    "in_half_precision",
+    "trained",
+    "untrained",
+]
