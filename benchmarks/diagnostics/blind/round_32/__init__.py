@@ -1,0 +1,1 @@
+"""Round 32: logs alone, sixteen by one author."""
