@@ -1,0 +1,1 @@
+"""Blind round 27: eight cases with twins and two odd healthy runs, by one author."""
