@@ -415,7 +415,7 @@ def sado(healthy):
 
 
 def lima_batch(rng, tok, n):
-    texts, marks = [], []
+    texts, _marks = [], []
     for _ in range(n):
         k = rng.randrange(12)
         texts.append(f"<bos> {ask(rng, k)} is {answer_for(k)} <eos>")
@@ -498,7 +498,7 @@ def lima_rows(tok, n, seed):
     rng = random.Random(seed)
     rows = []
     for _ in range(n):
-        x, a, y = lima_batch(rng, tok, 1)
+        x, _a, y = lima_batch(rng, tok, 1)
         rows.append({"input_ids": x[0].tolist(), "labels": y[0].tolist()})
     return rows
 
