@@ -25,8 +25,8 @@ OTHERS = (-1, -2, -3, -4)  # seeds of bases that no run starts from
 # drawn moves: 0.03), and no other value has moved by more than 0.04, or is above 0.1 in a new head.
 LEAST, MOST = 0.85, 1.15
 LEAST_MOVED, LEAST_MAIN, FURTHEST = 0.12, 0.08, 0.25  # one of the seven layers of a block: 0.14
-# Beside a healthy run on the same seed: moves of the matrices have a median cosine of 0.24 to 1 with
-# its moves in fixes by others (most train just as ours) and of 0.085 in one that writes its rows
+# Beside a healthy run on the same seed: moves of the matrices have a median cosine of 0.24 to 1
+# with its moves in fixes by others (most train just as ours), of 0.085 in one that writes its rows
 # otherwise, of 0.38 where all draws are others, of 0.02 at most where they are drawn. Behind a head
 # that is drawn anew, directions depend on that draw. Fixes go 0.6 to 2.3 times as far, tables and
 # norms at most 1.6 times; saving in bfloat16 moves them by 0.002 of their norm.
