@@ -556,6 +556,16 @@ def test_a_fix_may_add_a_module_and_nothing_else(quick_ticket, tmp_path):
     assert "that were added" in refused(template, healthy, handed, long)[0]
 
 
+def test_a_fix_that_carries_more_than_a_fix_needs_is_refused(quick_ticket):
+    _, healthy, handed = quick_ticket
+    template = templates.load(cases.load(QUICK).template)
+    drawn = random.Random(0).randbytes(1200).hex()  # as weights are that a text replays
+    packed = healthy | {"train.py": healthy["train.py"] + f'\nMOVES = "{drawn}"\n'}
+    assert "bytes when it is compressed" in refused(template, healthy, handed, packed)[0]
+    twice = healthy | {"train.py": healthy["train.py"] + "\n# said again\n" * 100}
+    assert refused(template, healthy, handed, twice) == []
+
+
 def fixed_otherwise(handed):
     return handed | {"train.py": handed["train.py"] + "\n# fixed\n"}
 
