@@ -66,6 +66,17 @@ POLICY = (
         follows=frozenset({"KL of policy and reference"}),
     ),
     Cause(
+        "term_not_printed",
+        "a gradient arrives where no reply has an advantage: a term that is not in the printed "
+        "loss trains the weights",
+        "find that term (the auxiliary loss of a router, an entropy bonus, a KL term) and set its "
+        "weight to 0; then grad_norm must be 0 where all advantages are",
+        "the gradient of one batch whose advantages are all 0, by weight",
+        kinds=("no_signal",),
+        harm=WRONG,
+        explains=keys("engines_disagree on_policy_zero_loss no_signal collapse logp_disagree"),
+    ),
+    Cause(
         "return_cut",
         "the reward does not reach the tokens before a tool's reply: the return begins anew where "
         "the mask is 0",

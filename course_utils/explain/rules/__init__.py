@@ -39,6 +39,7 @@ from course_utils.explain.rules import (
     token_error,
     training,
     unfilled,
+    without_advantage,
 )
 
 MODULES = (
@@ -50,7 +51,7 @@ RULES = tuple(rule for module in MODULES for rule in module.RULES)
 BESIDE_SETTINGS = (
     *(hidden, token_error, first_update, staleness, ends, resumes, unfilled),
     *(same_scores, summaries, epochs, past_the_end, training, hardly_moved),
-    *(cache_kept, counted, distilled, pooled, storage),
+    *(cache_kept, counted, distilled, pooled, storage, without_advantage),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,
