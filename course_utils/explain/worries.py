@@ -73,6 +73,8 @@ def _of_a_short_run(log: Log) -> Iterator[str]:
     """A reward or an accuracy that falls with every entry of a run too short for a trend."""
     for name in ("reward", "accuracy", "eval_accuracy"):
         values = finite(log.values(name))
+        if len({entry.names[name] for entry, _ in log.series(name)}) > 1:
+            continue  # several metrics, of one name here
         falls = all(now < before for before, now in pairwise(values))
         if FEW <= len(values) < 6 and falls and values[0] - values[-1] > CLEARLY * abs(values[0]):
             ends = f"from {values[0]:.3g} to {values[-1]:.3g}"

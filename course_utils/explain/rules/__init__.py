@@ -20,6 +20,7 @@ from course_utils.explain.rules import (
     looks_wrong,
     measured,
     nonfinite,
+    one_candidate,
     past_the_end,
     policy,
     pooled,
@@ -51,7 +52,7 @@ RULES = tuple(rule for module in MODULES for rule in module.RULES)
 BESIDE_SETTINGS = (
     *(hidden, token_error, first_update, staleness, ends, resumes, unfilled),
     *(same_scores, summaries, epochs, past_the_end, training, hardly_moved),
-    *(cache_kept, counted, distilled, pooled, storage, without_advantage),
+    *(cache_kept, counted, distilled, one_candidate, pooled, storage, without_advantage),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,
