@@ -133,8 +133,8 @@ _PATTERNS = tuple(
         ("loss_scale", r"((loss|grad)[_ ])?scale|loss_scaler?"),
         (
             "loss",
-            r"(train/|actor/|training[ _]|minibatch |lm[ _]|total_)?loss|train[ _]loss(_step)?|"
-            r"loss[ _/]train(ing)?|objective/loss|tensor|reduced_train_loss",
+            r"(train/|actor/|training[ _]|minibatch |lm[ _]|total_|gpt_)?loss|"
+            r"train[ _]loss(_step)?|loss[ _/]train(ing)?|objective/loss|tensor|reduced_train_loss",
         ),
     )
 )
