@@ -133,6 +133,20 @@ INPUTS = (
         ),
     ),
     Cause(
+        "mask_not_kept",
+        "the labels are kept in a type that cannot hold -100, so that what was to be left out of "
+        "the loss is learnt as a class",
+        "write the labels to a new column, or give map() features=... with "
+        "Sequence(Value('int64')) for them, or remove the old column; see that -100 stands in the "
+        "prepared rows, and train again",
+        "one prepared row, token by token, with its labels",
+        instrument="inspect_batch",
+        thread="trl#2127",
+        kinds=("labels",),
+        harm=WRONG,
+        explains=keys("padding_learnt prompt_in_loss labels_constant"),
+    ),
+    Cause(
         "labels_not_padded",
         "the labels of a batch differ in length: the collator pads the ids and not the labels",
         "a collator that pads labels with -100 (DataCollatorForSeq2Seq); or leave out the labels "

@@ -17,6 +17,7 @@ from course_utils.explain.rules import (
     groups,
     hardly_moved,
     hidden,
+    kept_in_bfloat16,
     looks_wrong,
     measured,
     nonfinite,
@@ -30,6 +31,7 @@ from course_utils.explain.rules import (
     replies,
     reply_weights,
     resumes,
+    rows_by_id,
     same_scores,
     staleness,
     start,
@@ -53,6 +55,7 @@ BESIDE_SETTINGS = (
     *(hidden, token_error, first_update, staleness, ends, resumes, unfilled),
     *(same_scores, summaries, epochs, past_the_end, training, hardly_moved),
     *(cache_kept, counted, distilled, one_candidate, pooled, storage, without_advantage),
+    *(rows_by_id, kept_in_bfloat16),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,
