@@ -71,6 +71,7 @@ INPUTS = (
         "the image tokens of one row, counted, before and after the cut",
         thread="trl#5927",
         kinds=("images",),
+        beside="images",
         phrases=(
             Phrase(r"[Ii]mage features and image tokens do not match"),
             Phrase(r"Mismatch in `image` token count between text and `input_ids`"),

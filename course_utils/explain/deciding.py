@@ -8,10 +8,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from course_utils.explain import (
+    adapter_keys,
     allocations,
     checkpoints,
     engines,
     experts,
+    image_tokens,
     prompts,
     rank_paths,
     resumed,
@@ -181,4 +183,6 @@ _BY_NAME: dict[str, Callable[[Finding, Beside, Log], Finding]] = {
     "schedule": schedules.planned,
     "resume": resumed.ruled_out,
     "verifier": verifiers.unparsed,
+    "images": image_tokens.cut,
+    "names": adapter_keys.apart,
 }
