@@ -18,6 +18,8 @@ from course_utils.explain.rules import (
     hardly_moved,
     hidden,
     kept_in_bfloat16,
+    learns_anyway,
+    looks_worse,
     looks_wrong,
     measured,
     nonfinite,
@@ -32,6 +34,7 @@ from course_utils.explain.rules import (
     reply_weights,
     resumes,
     rows_by_id,
+    rows_packed,
     same_scores,
     staleness,
     start,
@@ -55,7 +58,7 @@ BESIDE_SETTINGS = (
     *(hidden, token_error, first_update, staleness, ends, resumes, unfilled),
     *(same_scores, summaries, epochs, past_the_end, training, hardly_moved),
     *(cache_kept, counted, distilled, one_candidate, pooled, storage, without_advantage),
-    *(rows_by_id, kept_in_bfloat16),
+    *(rows_by_id, kept_in_bfloat16, learns_anyway, rows_packed, looks_worse),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,

@@ -1,7 +1,6 @@
 """Losses of any run: 0, climbing, flat, wrong by a factor, memorised, falling."""
 
 import math
-import re
 from statistics import fmean
 
 from course_utils.explain.beside import Beside
