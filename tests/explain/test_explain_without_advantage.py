@@ -68,3 +68,13 @@ def test_a_reward_that_falls_with_every_entry_of_a_short_run_forbids_healthy():
 
     assert not log(0.44, 0.41, 0.37, 0.3).is_healthy
     assert log(0.44, 0.45, 0.44, 0.47).is_healthy
+
+
+def test_a_table_of_the_same_steps_under_other_names_is_no_other_run():
+    rows = [(n, 0.3 + n / 50, 0.2) for n in range(1, 9)]
+    table = "step  train/reward  train/grad_norm\n" + "\n".join(
+        f"{n:4d}  {reward:12.4f}  {norm:15.4f}" for n, reward, norm in rows
+    )
+    same = explain("\n".join([*(block(*row) for row in rows), table, ""]))
+    other = explain("\n".join([*(block(n, r + 0.1, g) for n, r, g in rows), table, ""]))
+    assert not same.restart and "falls from 8 to 1" in other.restart
