@@ -71,6 +71,7 @@ INPUTS = (
         "the image tokens of one row, counted, before and after the cut",
         thread="trl#5927",
         kinds=("images",),
+        beside="images",
         phrases=(
             Phrase(r"[Ii]mage features and image tokens do not match"),
             Phrase(r"Mismatch in `image` token count between text and `input_ids`"),
@@ -131,6 +132,20 @@ INPUTS = (
             Phrase(r"longer than the specified maximum sequence length.{0,40}", WARNED),
             Phrase(r"(longer|larger) than the maximum model length.{0,40}"),
         ),
+    ),
+    Cause(
+        "mask_not_kept",
+        "the labels are kept in a type that cannot hold -100, so that what was to be left out of "
+        "the loss is learnt as a class",
+        "write the labels to a new column, or give map() features=... with "
+        "Sequence(Value('int64')) for them, or remove the old column; see that -100 stands in the "
+        "prepared rows, and train again",
+        "one prepared row, token by token, with its labels",
+        instrument="inspect_batch",
+        thread="trl#2127",
+        kinds=("labels",),
+        harm=WRONG,
+        explains=keys("padding_learnt prompt_in_loss labels_constant"),
     ),
     Cause(
         "labels_not_padded",

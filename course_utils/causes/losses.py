@@ -158,6 +158,25 @@ LOSSES = (
         explains=keys("overfits"),
     ),
     Cause(
+        "counted_in_a_row",
+        "the accuracy of a later draft token counts only rows in which all tokens before it were "
+        "right, so it falls with the place; the share of each place given the one before does not",
+        "none needed; divide each by the one before to compare it with acceptance rates",
+        "the tokens accepted for each forward pass of the target",
+        thread="EAGLE#191",
+        healthy=True,
+    ),
+    Cause(
+        "strict_about_the_form",
+        "strict-match counts answers in one form alone, and both models write another in this "
+        "setting: what they answer (flexible-extract) is right as often",
+        "none needed; compare models by flexible-extract, under the same flags (chat template, "
+        "few shots as turns), and not with a number from other flags",
+        "some replies that the strict filter calls invalid",
+        thread="lm-evaluation-harness#2034",
+        healthy=True,
+    ),
+    Cause(
         "falls_by_epochs",
         "the loss falls by a step where an epoch begins: rows that were seen before "
         "are recognised, which is usual and says nothing about new rows",

@@ -66,6 +66,45 @@ POLICY = (
         follows=frozenset({"KL of policy and reference"}),
     ),
     Cause(
+        "term_not_printed",
+        "a gradient arrives where no reply has an advantage: a term that is not in the printed "
+        "loss trains the weights",
+        "find that term (the auxiliary loss of a router, an entropy bonus, a KL term) and set its "
+        "weight to 0; then grad_norm must be 0 where all advantages are",
+        "the gradient of one batch whose advantages are all 0, by weight",
+        kinds=("no_signal",),
+        harm=WRONG,
+        explains=keys("engines_disagree on_policy_zero_loss no_signal collapse logp_disagree"),
+    ),
+    Cause(
+        "sure_of_what_is_right",
+        "the entropy falls because the policy becomes sure of replies that are right: the reward "
+        "and the evaluation rise with it, and few tokens are clipped",
+        "none needed; stop where the evaluation no longer rises",
+        "the evaluation, and replies to one prompt",
+        thread="rllm#15",
+        healthy=True,
+    ),
+    Cause(
+        "shorter_by_ending",
+        "replies get shorter because fewer of them run on into the length limit; those that end "
+        "by themselves are as long as before or longer",
+        "none needed; watch the length of the replies that are not cut",
+        "some replies that were cut at the start",
+        thread="simpleRL-reason#90",
+        healthy=True,
+    ),
+    Cause(
+        "kept_groups_only",
+        "groups whose replies are all right or all wrong are left out, so the score is that of "
+        "mixed groups alone and stays in the middle however much is learnt; the more prompts it "
+        "solves, the more batches a step takes",
+        "none needed; judge it by the evaluation, or by the score before groups are left out",
+        "the evaluation",
+        thread="verl#876",
+        healthy=True,
+    ),
+    Cause(
         "return_cut",
         "the reward does not reach the tokens before a tool's reply: the return begins anew where "
         "the mask is 0",

@@ -190,6 +190,7 @@ PROCESSES = (
         one_fix="find the rank that stopped first, and fix its own error",
         phrases=(
             Phrase(r"Watchdog caught collective operati(on timeout)?", LATER),
+            Phrase(r"timed out in blocking wait", LATER),
             Phrase(r"Timed out waiting \d+ ?ms for (send|recv) operation", LATER),
             Phrase(r"watchdog got stuck for \d+ ?(?:s|ms)\w*", LATER),
             Phrase(r"Some NCCL operations have failed or timed out", LATER),

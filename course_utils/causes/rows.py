@@ -13,6 +13,15 @@ EQUAL_SCORES = 7.6  # of a phrase: a loss that stands still follows from it
 
 ROWS = (
     Cause(
+        "rows_packed",
+        "several short rows are packed into one, so there are fewer rows and steps, and every "
+        "token is there",
+        "none needed; packing off, or smaller batches, for more and smaller updates",
+        "the tokens of an epoch against those of the data",
+        thread="alignment-handbook#220",
+        healthy=True,
+    ),
+    Cause(
         "padding_side",
         "padding stands on the side where the reply should go on, or where positions "
         "are counted from",

@@ -119,6 +119,17 @@ TARGETS = (
         harm=STILL,
     ),
     Cause(
+        "one_candidate",
+        "the softmax of the contrastive loss runs over one candidate, the positive itself: its "
+        "share is 1 whatever the model says, so that loss and gradient are exactly 0",
+        "give each question negatives (a larger group, or more rows in a batch)",
+        "the number of candidates of one question: rows of the batch times texts of a row",
+        thread="FlagEmbedding#823",
+        kinds=("labels",),
+        harm=STILL,
+        explains=keys("labels_masked no_gradient nothing_trainable"),
+    ),
+    Cause(
         "positives_twice",
         "the same positive stands several times in one batch, so that a row is pushed away from "
         "its own answer",

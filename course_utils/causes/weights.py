@@ -21,7 +21,7 @@ WEIGHTS = (
     ),
     Cause(
         "adapter_not_loaded",
-        "what was saved has none of the names that the model expects, or nothing was learnt in it",
+        "what was saved lacks names that the model expects, or nothing was learnt in it",
         "save with the library that loads it; look at the keys that were missing",
         "the key names of the file against those of the model",
         lesson="06_grad_fn",
@@ -32,6 +32,7 @@ WEIGHTS = (
         where=SERVING,
         harm=SOUND,
         explains=keys("nothing_trainable"),
+        beside="names",
         phrases=(
             Phrase(r"Found missing adapter keys"),
             Phrase(

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+from course_utils.explain.rank_paths import RankPaths
 from course_utils.explain.stacks import Stacks
 
 AT_WORK = re.compile(r"Rank (\d+)\].*?detected by watchdog at work(?: sequence id)?: (\d+)")
@@ -46,6 +47,7 @@ class Collectives:
     waits: dict[int, tuple[int, str, str]] = field(default_factory=dict)
     at_work: dict[int, int] = field(default_factory=dict)  # the number that a rank is at
     stacks: Stacks = field(default_factory=Stacks)
+    paths: RankPaths = field(default_factory=RankPaths)
     prepared: str = ""  # how far the data is prepared when the first wait ends
 
     def hear(self, where: str, text: str) -> None:
@@ -54,6 +56,7 @@ class Collectives:
             is_done = int(done) >= int(whole)
             self.prepared = "" if is_done else f"{where}: {name} is at {share}%, {done} of {whole}"
         self.stacks.hear(where, text)
+        self.paths.hear(where, text)
         found = WATCHED.search(text)
         if found and len(self.waits) < MAX_RANKS:
             rank, number, operation, size = found.groups()
@@ -65,6 +68,8 @@ class Collectives:
         """What waits and stacks say of the cause, and what to do; None where they say nothing."""
         if by_stacks := self.stacks.told():
             return by_stacks
+        if by_paths := self.paths.told(self.waits):
+            return by_paths
         if self.prepared:
             return WAIT_FOR_DATA
         waits, ranks = list(self.waits.values()), sorted({*self.waits, *self.at_work})
@@ -77,7 +82,8 @@ class Collectives:
     def evidence(self) -> tuple[str, ...]:
         """In which operation the ranks wait, whether it is the same one, and their stacks."""
         bar = (self.prepared,) if self.prepared else ()
-        return (*bar, *self._waits_said(), *self.stacks.evidence())
+        shown = (*self.stacks.evidence(), *self.paths.evidence(self.waits))
+        return (*bar, *self._waits_said(), *shown)
 
     def _waits_said(self) -> tuple[str, ...]:
         if not self.waits:

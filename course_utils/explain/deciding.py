@@ -8,11 +8,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from course_utils.explain import (
+    adapter_keys,
     allocations,
     checkpoints,
     engines,
     experts,
+    image_tokens,
     prompts,
+    rank_paths,
     resumed,
     schedules,
     sharded_rows,
@@ -93,6 +96,11 @@ def _metric(one: Finding, beside: Beside, log: Log) -> Finding:
     return _half(one, beside, log) if cut is one else cut
 
 
+def _waits(one: Finding, beside: Beside, log: Log) -> Finding:
+    """Processes in different code, or that gather the weights of other experts."""
+    return rank_paths.decided_alone(experts.apart(one, beside, log), beside)
+
+
 def _no_signal(one: Finding, beside: Beside, log: Log) -> Finding:
     """A part with a spread over the batch and none within a group; how replies are sampled."""
     spread = next(((e, v) for e, v in log.series("part_std") if v > 0), None)
@@ -157,7 +165,7 @@ _BY_NAME: dict[str, Callable[[Finding, Beside, Log], Finding]] = {
     "format": _half,
     "metric": _metric,
     "prompts": prompts.cut,
-    "experts": experts.apart,
+    "experts": _waits,
     "length": tokens.masked,
     "temperature": engines.apart,
     "groups": _no_signal,
@@ -175,4 +183,6 @@ _BY_NAME: dict[str, Callable[[Finding, Beside, Log], Finding]] = {
     "schedule": schedules.planned,
     "resume": resumed.ruled_out,
     "verifier": verifiers.unparsed,
+    "images": image_tokens.cut,
+    "names": adapter_keys.apart,
 }

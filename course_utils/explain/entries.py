@@ -17,6 +17,7 @@ NO_METRIC = {
     "loss_scale",
     "kl_coefficient",
     "tokens",
+    "gen_batches",
 }
 
 

@@ -110,6 +110,7 @@ _PATTERNS = tuple(
         ("probability_difference", r"(training/)?rollout_probs_diff_mean"),
         ("probability_correlation", r"(training/)?rollout_actor_probs_pearson_corr"),
         ("staleness", r"(\w+/)*(sample_)?staleness(_theta)?([_/](avg|mean))?"),
+        ("gen_batches", r"(train/)?num_gen_batches"),
         ("num_eos", r"val/num_eos_tokens"),
         ("truncated_share", r"(train/)?(completions/)?clipped_ratio|response_length/clip_ratio"),
         ("longest", r"(train/)?completions/max_length|response_length/max"),
@@ -133,8 +134,8 @@ _PATTERNS = tuple(
         ("loss_scale", r"((loss|grad)[_ ])?scale|loss_scaler?"),
         (
             "loss",
-            r"(train/|actor/|training[ _]|minibatch |lm[ _]|total_)?loss|train[ _]loss(_step)?|"
-            r"loss[ _/]train(ing)?|objective/loss|tensor|reduced_train_loss",
+            r"(train/|actor/|training[ _]|minibatch |lm[ _]|total_|gpt_)?loss|"
+            r"train[ _]loss(_step)?|loss[ _/]train(ing)?|objective/loss|tensor|reduced_train_loss",
         ),
     )
 )

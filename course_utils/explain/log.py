@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from course_utils.explain import log_words
-from course_utils.explain.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.entries import MAX_QUOTE, NO_METRIC, Entry, Line
 
 MAX_KEPT, MAX_RUNS = 20_000, 8
 _OFF = r"(?![\"']?\s*[:=]\s*(false|no|1(\.0*)?)\b)"  # without a scaler a scale of 1 is printed
@@ -187,7 +187,18 @@ class Log:
         if name == "epoch" and self._goes_on(entry):
             self.begun_again = self.begun_again or entry
             return ""
+        if self._is_shown_again(entry):
+            return ""
         return f"{entry.names.get(name, name)} falls from {last:g} to {now:g} at {entry.where}"
+
+    def _is_shown_again(self, entry: Entry) -> bool:
+        """Whether an entry is one of this run under other names, as a table of it shows it."""
+        step = entry.numbers.get("step")
+        old = next((e for e in self.entries if step and e.numbers.get("step") == step), None)
+        shared = old.numbers.keys() & entry.numbers.keys() - NO_METRIC if old else set()
+        renamed = [name for name in shared if old and old.names[name] != entry.names[name]]
+        pairs = ((old.numbers[name], entry.numbers[name]) for name in shared if old)
+        return bool(renamed) and all(math.isclose(*pair, rel_tol=ROUNDED) for pair in pairs)
 
     def _is_whole_epoch(self, epoch: float) -> bool:
         """Whether an epoch is counted in whole numbers, and is that of the entry before."""

@@ -18,6 +18,7 @@ from course_utils.explain.entries import Entry, Line
 from course_utils.explain.finding import Finding
 from course_utils.explain.heard import Heard
 from course_utils.explain.in_force import with_what_is_in_force
+from course_utils.explain.label_types import not_masked
 from course_utils.explain.learnt_ends import another_end
 from course_utils.explain.log import Log
 from course_utils.explain.module_names import names_apart
@@ -140,6 +141,7 @@ def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
     found += [*served(beside), *compared(beside), *spoken(beside), *names_apart(beside)]
     found += [*plans(log, beside), *templates(beside), *without_effect(beside)]
     found += [*another_end(beside), *shown_rows(beside), *turned_round(beside, log)]
+    found += not_masked(beside, log)
     if not any(one.weight >= LATER for one in found):
         found += standstill(beside)
     if all(one.cause.healthy for one in found):

@@ -75,6 +75,7 @@ DECIMAL_COMMA = re.compile(
 )
 UNIT = re.compile(r"(?<=\d) ?(?:tokens?/s(?:ec|ample)?|samples/s|m?s)(?=\s*(?:\||$))")
 HEADER = re.compile(r"\s*Epoch:? +(\d+)(?: ?/ ?\d+)?\s*(?:\||$)")  # its numbers follow below
+STEP_HEADER = re.compile(r"\s*={3,} *(Step) +(\d+)/(\d+) *={3,}\s*$")  # NeMo RL's
 MAX_OF_A_BLOCK, ENOUGH = 12, 4
 
 
@@ -97,6 +98,10 @@ def _read(lines: Iterable[str]) -> Iterator[Entry | Line]:
         if row == []:
             if not GAP.fullmatch(text.strip()):
                 yield Line(where, text.strip())
+            continue
+        if step := STEP_HEADER.match(text):
+            pairs = [(step[1], f"{step[2]}/{step[3]}")]
+            yield from entries_of_row(where, text, pairs, needs_metric=False)
             continue
         found = list(entries_of_row(where, text, row or ()))
         found = found or ([] if COMMAND.search(text) else list(_entries(where, text)))
@@ -126,6 +131,9 @@ def _blocks(found: Iterable[Entry | Line]) -> Iterator[Entry | Line]:
     """Put together what stands in a block of lines, a few numbers to a line."""
     held: Entry | None = None
     for one in found:
+        if held and isinstance(one, Line) and STEP_HEADER.match(held.text):
+            yield one  # what the step does, before its numbers
+            continue
         is_small = isinstance(one, Entry) and len(one.numbers) <= MAX_OF_A_BLOCK and _is_bare(one)
         if held and is_small and not one.numbers.keys() & held.numbers.keys():
             held = held.with_more(one)

@@ -74,6 +74,12 @@ _TOPICS = (  # what is spoken of, and what would decide
         "of each GPU",
     ),
 )
+_OF_CODE = re.compile(
+    r"^(?:self\.|def |class |return\b|(?:el)?if .*:$|(?:for|while|with) .*:$|import |@\w|"
+    r"from \S+ import )|^[\w., ]+ \+?= .*[(\[{'\"]|\w \+= "
+)
+_HEAD = re.compile(r"Traceback \(most recent")
+_END = re.compile(r"(?:^|: )[\w.]+(?:Error|Exception)\b")
 _THE_LOG = re.compile(r"^(?:some|the) entries of the log")
 _COMPILED = tuple((re.compile(said, re.IGNORECASE | re.ASCII), bring) for said, bring in _TOPICS)
 
@@ -95,11 +101,20 @@ class Mention:
 def mentions(beside: Beside) -> Iterator[Mention]:
     """The topics that lines without numbers speak of, the one that says most first."""
     taken: set[str] = set()
+    words = [line for _, line in beside.lines if not _OF_CODE.search(line.text)]
     for pattern, bring in _COMPILED:
-        line = next((line for _, line in beside.lines if pattern.search(line.text)), None)
+        line = next((one for one in words if pattern.search(one.text)), None)
+        if line is not None and bring.startswith("the traceback") and _is_whole(words):
+            continue
         if line is not None and line.where not in taken and len(taken) < MAX_MENTIONS:
             taken.add(line.where)
             yield Mention(line, _around(line.text, pattern), bring)
+
+
+def _is_whole(lines: list[Line]) -> bool:
+    """Whether a traceback is there from its head to its error."""
+    heads = [n for n, line in enumerate(lines) if _HEAD.search(line.text)]
+    return bool(heads) and any(_END.search(line.text) for line in lines[heads[0] :])
 
 
 def _around(text: str, pattern: re.Pattern) -> str:

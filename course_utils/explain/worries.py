@@ -11,6 +11,7 @@ from course_utils.explain.rules.start import UNIFORM
 
 Levels = tuple[float, float, float]
 SLOWER = 5  # times
+FEW, CLEARLY = 4, 0.1  # numbers of a short run; of the first of them
 
 
 def _falls(levels: Levels) -> bool:
@@ -37,6 +38,7 @@ ASTRAY = (  # field, whether its trend is odd, in words
     ("margin", _falls, "falls"),
     ("eval_loss", _rises, "rises"),
     ("grad_norm", _grows(5), "grows"),
+    ("token_error", lambda levels: levels[2] > 1.2 and levels[2] > 1.1 * levels[0], "grows"),
     ("kl", lambda levels: levels[2] > max(0.2, 20 * abs(levels[0])), "grows"),
     ("entropy", _grows(2), "grows"),
     ("entropy", _shrinks(4), "shrinks"),
@@ -55,6 +57,7 @@ def worries(log: Log) -> Iterator[str]:
         levels = trend(log.values(name))
         if levels and is_odd(levels):
             yield f"{_name(log, name)} {verb}: {listed(levels)} by thirds"
+    yield from _of_a_short_run(log)
     levels = trend(log.values("loss"))
     if levels and _rises(levels) and log.kind() != "policy":
         yield f"{_name(log, 'loss')} rises: {listed(levels)} by thirds"
@@ -64,6 +67,18 @@ def worries(log: Log) -> Iterator[str]:
     yield from _levels(log)
     if log.error is not None:
         yield f"{log.error.where} says: {log.error.text[:80]}"
+
+
+def _of_a_short_run(log: Log) -> Iterator[str]:
+    """A reward or an accuracy that falls with every entry of a run too short for a trend."""
+    for name in ("reward", "accuracy", "eval_accuracy"):
+        values = finite(log.values(name))
+        if len({entry.names[name] for entry, _ in log.series(name)}) > 1:
+            continue  # several metrics, of one name here
+        falls = all(now < before for before, now in pairwise(values))
+        if FEW <= len(values) < 6 and falls and values[0] - values[-1] > CLEARLY * abs(values[0]):
+            ends = f"from {values[0]:.3g} to {values[-1]:.3g}"
+            yield f"{_name(log, name)} falls in each entry, {ends}"
 
 
 def _levels(log: Log) -> Iterator[str]:

@@ -17,9 +17,13 @@ from course_utils.explain.rules import (
     groups,
     hardly_moved,
     hidden,
+    kept_in_bfloat16,
+    learns_anyway,
+    looks_worse,
     looks_wrong,
     measured,
     nonfinite,
+    one_candidate,
     past_the_end,
     policy,
     pooled,
@@ -29,6 +33,8 @@ from course_utils.explain.rules import (
     replies,
     reply_weights,
     resumes,
+    rows_by_id,
+    rows_packed,
     same_scores,
     staleness,
     start,
@@ -39,6 +45,7 @@ from course_utils.explain.rules import (
     token_error,
     training,
     unfilled,
+    without_advantage,
 )
 
 MODULES = (
@@ -50,7 +57,8 @@ RULES = tuple(rule for module in MODULES for rule in module.RULES)
 BESIDE_SETTINGS = (
     *(hidden, token_error, first_update, staleness, ends, resumes, unfilled),
     *(same_scores, summaries, epochs, past_the_end, training, hardly_moved),
-    *(cache_kept, counted, distilled, pooled, storage),
+    *(cache_kept, counted, distilled, one_candidate, pooled, storage, without_advantage),
+    *(rows_by_id, kept_in_bfloat16, learns_anyway, rows_packed, looks_worse),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,

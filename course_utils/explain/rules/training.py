@@ -1,7 +1,6 @@
 """Losses of any run: 0, climbing, flat, wrong by a factor, memorised, falling."""
 
 import math
-import re
 from statistics import fmean
 
 from course_utils.explain.beside import Beside
@@ -9,12 +8,12 @@ from course_utils.explain.entries import MAX_QUOTE, Entry
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import listed, said, share, thirds, trend
+from course_utils.explain.rules.one_candidate import OF_THE_BATCH
 
 WHOLE = 0.07  # of a whole number: how far a ratio of two losses may be from it
 HIGH_RATE, ROSE = 2e-4, 1.25  # a rate; times the loss of the first entry
 RISES_WITH_RATE = "the loss rises while the learning rate warms up"
 A_NAT = 1.0  # of an evaluation loss: more than rounding or other rows make
-_OF_THE_BATCH = re.compile(r"MultipleNegatives|InfoNCE|contrastive|in-batch|SimCSE", re.IGNORECASE)
 SOON = 3  # entries after a resume, in which what it left behind shows
 NOT_RESTORED = (
     "the loss climbs where the run was resumed, at the rate of before: something was not restored, "
@@ -23,8 +22,11 @@ NOT_RESTORED = (
 _OR_BROKEN = "weights that broke in one step give a loss of 0 as well: look whether they are finite"
 
 
-def labels_masked(log: Log) -> Finding | None:
-    """A supervised loss of 0 (or nan) from the first entry on, without a gradient."""
+def labels_masked(log: Log, beside: Beside) -> Finding | None:
+    """A supervised loss of 0 (or nan) from the first entry on, without a gradient.
+
+    A loss over candidates has no labels of tokens that could be masked.
+    """
     series = log.series("loss")
     if log.kind() != "supervised" or not series or _stands_alone(series):
         return None
@@ -38,6 +40,8 @@ def labels_masked(log: Log) -> Finding | None:
         math.isnan(entry.numbers["loss"]) for entry in dead
     ):
         return None  # a zero that hides a nan
+    if beside.matching(OF_THE_BATCH):
+        return None
     shown = [name for name in ("loss", "grad_norm") if name in dead[0].numbers]
     proof = f"{len(dead)} of {len(series)} entries, from the first on: {said(dead[0], *shown)}"
     weight = 4.0 if math.isnan(dead[0].numbers["loss"]) else 6.5
@@ -169,7 +173,7 @@ def off_by_a_factor(log: Log, beside: Beside) -> Finding | None:
         last = one.numbers.get("loss", last)
         if (judged := one.numbers.get("eval_loss", math.nan)) > 0.01 and not math.isnan(last):
             ratios.append((last / judged, one))
-    if beside.matching(_OF_THE_BATCH):
+    if beside.matching(OF_THE_BATCH):
         return None  # ln(rows of a batch) is what a guess costs, and those of an evaluation differ
     wholes = {round(ratio) if math.isfinite(ratio) else 0 for ratio, _ in ratios}
     if len(wholes) != 1 or min(wholes) < 2:
@@ -236,7 +240,6 @@ def loss_falls(log: Log) -> Finding | None:
 
 
 RULES = (
-    labels_masked,
     zero_or_hidden_nan,
     turned_to_zero,
     climbing,
@@ -244,4 +247,4 @@ RULES = (
     memorised,
     loss_falls,
 )
-RULES_OF_SETTINGS = (off_by_a_factor,)
+RULES_OF_SETTINGS = (labels_masked, off_by_a_factor)

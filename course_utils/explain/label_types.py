@@ -1,0 +1,66 @@
+"""The types of a prepared data set's columns: labels in one that cannot hold what masks them."""
+
+import re
+from collections.abc import Iterator
+
+from course_utils.explain.beside import Beside
+from course_utils.explain.entries import MAX_QUOTE, Line
+from course_utils.explain.finding import Finding
+from course_utils.explain.log import Log, finite
+
+_COLUMN = re.compile(
+    r"['\"]labels['\"]\s*:\s*(?:(?:Sequence|List|LargeList)\((?:feature=)?Value\("
+    r"(?:dtype=)?['\"](?P<kind>bool|uint8|uint16|uint32|uint64)['\"])"
+)
+_PREPARED = re.compile(r"['\"]input_ids['\"]")
+_MASKS = re.compile(r"(?<![\w.])-100\b")
+_PAIR = re.compile(r"\(['\"](?P<token>[^'\"]*)['\"], (?P<label>True|False|\d+)\)")
+FEWEST, NEARLY_ALL, SURE = 6, 0.98, 9.0  # tokens of a row; of an accuracy; the row itself
+BECOMES = {"bool": "True"}  # and elsewhere a large whole number
+CAST = (
+    "the labels are kept as {kind}, which cannot hold -100: each -100 becomes {value}, so that "
+    "what was to be left out of the loss is learnt as a class, and the real labels are few among "
+    "them; an accuracy over all of them is high from the start and says little"
+)
+
+
+def not_masked(beside: Beside, log: Log) -> Iterator[Finding]:
+    """Labels of prepared rows in a type without -100, which the code writes into them."""
+    for line in (line for _, line in beside.lines):
+        found = _COLUMN.search(line.text)
+        masks = beside.matching(_MASKS)
+        if not found or not _PREPARED.search(line.text) or not masks:
+            continue
+        kind = found["kind"]
+        why = CAST.format(kind=kind, value=BECOMES.get(kind, "a large number"))
+        proof = (
+            f"{line.where}: the column labels, beside input_ids, has the type {kind}",
+            f"{masks[0].where} says: {masks[0].text.strip()[:MAX_QUOTE]}",
+            *_shown(beside),
+            *_too_right(log),
+        )
+        yield Finding("mask_not_kept", SURE, line, proof, why=why)
+        return
+
+
+def _shown(beside: Beside) -> list[str]:
+    """A row that is shown token by token, in which none is masked."""
+    rows: list[tuple[Line, list[str]]] = [
+        (line, _PAIR.findall(line.text)) for _, line in beside.lines
+    ]
+    for line, pairs in rows:
+        same = [token for token, label in pairs if label == pairs[0][1]]
+        if len(pairs) >= FEWEST:
+            return [
+                f"{line.where} shows {len(pairs)} tokens with their labels, of which "
+                f"{len(same)} are {pairs[0][1]} and none is -100"
+            ]
+    return []
+
+
+def _too_right(log: Log) -> list[str]:
+    judged = log.series("eval_accuracy")
+    hits = finite(value for _, value in judged)
+    if not hits or hits[0] < NEARLY_ALL:
+        return []
+    return [f"{hits[0]:.4g} right at {judged[0][0].where}, in the first evaluation"]
