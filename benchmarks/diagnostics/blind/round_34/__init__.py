@@ -1,0 +1,1 @@
+"""Round 34: logs alone, twelve each by two authors."""
