@@ -28,9 +28,11 @@ LEAST_MOVED, LEAST_MAIN, FURTHEST = 0.12, 0.08, 0.25  # one of the seven layers 
 # Beside a healthy run on the same seed: moves of the matrices have a median cosine of 0.24 to 1
 # with its moves in fixes by others (most train just as ours), of 0.085 in one that writes its rows
 # otherwise, of 0.38 where all draws are others, of 0.02 at most where they are drawn. Behind a head
-# that is drawn anew, directions depend on that draw. Fixes go 0.6 to 2.3 times as far, tables and
-# norms at most 1.6 times; saving in bfloat16 moves them by 0.002 of their norm.
-LEAST_ALIKE, LEAST_SIZE, MOST_SIZE, MOST_OF_TABLES, FREE = 0.04, 0.2, 5.0, 5.0, 0.01
+# that is drawn anew, directions depend on that draw. Fixes move all tensors but one, and go 0.6 to
+# 2.3 times as far, tables and norms at most 1.6 times; saving in bfloat16 moves them by 0.002 of
+# their norm.
+LEAST_SHARE, LEAST_ALIKE, FREE = 0.6, 0.04, 0.01
+LEAST_SIZE, MOST_SIZE, MOST_OF_TABLES = 0.2, 5.0, 5.0
 TABLE, HEAD = "model.embed_tokens.weight", "lm_head.weight"
 # Of all experts, in a file that no save_pretrained wrote.
 BOTH_HALVES, ALL_DOWN = ".experts.gate_up_proj", ".experts.down_proj"
@@ -67,9 +69,13 @@ def check_way(result: Result, healthy: Result) -> None:
         NothingMade: they have moved elsewhere, or much further or less far.
     """
     ours, theirs = _moves(healthy), _moves(result)
-    both = [n for n in ours if _is_matrix(n, ours[n]) and ours[n].any() and theirs[n].any()]
-    if not both:
-        raise NothingMade(f"the weights of {MODEL} that training moves have not moved")
+    meant = [name for name, move in ours.items() if move.any()]
+    moved = [name for name in meant if theirs[name].any()]
+    if len(moved) < LEAST_SHARE * len(meant):
+        raise NothingMade(
+            f"{len(moved)} of {len(meant)} tensors of {MODEL} that training moves have moved"
+        )
+    both = [name for name in moved if _is_matrix(name, ours[name])]
     size = median((theirs[name].norm() / ours[name].norm()).item() for name in both)
     if not LEAST_SIZE <= size <= MOST_SIZE:  # nan is neither
         raise NothingMade(

@@ -29,7 +29,15 @@ def problems(template: str, trained: Trained, result: Result) -> list[str]:
 
 
 def _paid(seen: list, _: Result) -> str:
-    """Whether one reply is paid best for each answer, of the numbers to 299 and of silence."""
+    """Whether one reply is paid best for each answer, of the numbers to 299 and of silence.
+
+    Where nothing pays that can be asked, nothing could be told of half a verifier.
+    """
+    if not seen:  # of 44 fixes by others, 26 answers and more were seen in each
+        return (
+            "no reward was seen: pay in a function of its own, which is given the replies as text "
+            "and the answer, and returns numbers"
+        )
     double = [one for one in seen if len(one["replies"]) > 1]
     if not double:
         return ""

@@ -14,6 +14,7 @@ from benchmarks.oncall import mends
 from course_utils.oncall import cases, descent, folder, spread, templates
 from course_utils.oncall.judging import judged, strays
 from course_utils.oncall.measuring import served, sums
+from course_utils.oncall.mechanism import LOOK_AT
 from course_utils.oncall.proving import Judge
 from course_utils.oncall.result import NothingMade, Result
 from course_utils.oncall.training import Trained, Trainers
@@ -43,7 +44,9 @@ def untrained(name):
 def verdict(export):
     """What the judge says of it, beside counts as honest as can be."""
     kept = spread.load(export.template)
-    made = Trained(0, steps=kept.steps, tokens=kept.tokens, files=export.run_files())
+    paid = [{"replies": ["7"], "paid": 1.0}] if LOOK_AT.get(export.template.name) == "paid" else []
+    files = export.run_files()
+    made = Trained(0, steps=kept.steps, tokens=kept.tokens, files=files, seen=paid)
     return judged(export.template, kept, made, export.base)
 
 
@@ -110,6 +113,15 @@ def test_a_table_written_by_hand_beside_such_moves_is_told():
     healthy = with_table_moved(results.trained(untrained("rl_loop")))
     with pytest.raises(NothingMade, match=r"embed_tokens\.weight of run/model has moved"):
         descent.check_way(results.with_end_by_hand(healthy).result, healthy.result)
+
+
+def test_a_result_of_which_most_tensors_have_not_moved_is_told():
+    base = untrained("rl_loop")
+    healthy = results.trained(base).each(lambda _, w: w * 1.001).result
+    last = results.trained(base).weights
+    one_layer = base.each(lambda name, w: last[name] if "layers.3." in name else w)
+    with pytest.raises(NothingMade, match="tensors of run/model that training moves have moved"):
+        descent.check_way(one_layer.result, healthy)
 
 
 def test_results_that_rest_on_a_head_alone_are_told():

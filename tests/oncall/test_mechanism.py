@@ -17,6 +17,10 @@ from course_utils.zoo.load import load_tokenizer
 
 SAID = ("155", "15", "", "62", "7")  # what the policy said to each of the two questions
 ROWS = '{"question": "60+61+34=", "answer": "155"}\n{"question": "20+42=", "answer": "62"}\n'
+NO_PAY = (
+    "no reward was seen: pay in a function of its own, which is given the replies as text and the "
+    "answer, and returns numbers"
+)
 ONE_BY_ONE = "def rewards(said, answer):\n    return [pays(text, answer) for text in said]\n"
 SOUND = {
     "as a number": "def pays(text, answer):\n"
@@ -101,14 +105,14 @@ def test_half_a_condition_is_no_pay(found):
         "        return [float(begins(t, answer) and len(t) == len(answer)) for t in said]\n"
         "def rewards(said, answer):\n    return Desk(said, answer).rewards() and None\n"
     )
-    assert said == []
+    assert said == [NO_PAY]
 
 
-def test_nothing_is_held_against_a_run_in_which_no_function_pays(found):
+def test_a_run_in_which_no_function_pays_is_asked_for_one(found):
     said, watch = found(
         "def rewards(said, answer):\n    return {'paid': [t == answer for t in said]}\n"
     )
-    assert said == [] and watch.best() == []
+    assert said == [NO_PAY] and watch.best() == []
 
 
 def chats_of(*chats):
