@@ -115,13 +115,21 @@ def test_a_table_written_by_hand_beside_such_moves_is_told():
         descent.check_way(results.with_end_by_hand(healthy).result, healthy.result)
 
 
-def test_a_result_of_which_most_tensors_have_not_moved_is_told():
+def test_a_result_of_which_the_small_tensors_have_not_moved_is_told():
     base = untrained("rl_loop")
-    healthy = results.trained(base).each(lambda _, w: w * 1.001).result
-    last = results.trained(base).weights
-    one_layer = base.each(lambda name, w: last[name] if "layers.3." in name else w)
-    with pytest.raises(NothingMade, match="tensors of run/model that training moves have moved"):
-        descent.check_way(one_layer.result, healthy)
+    healthy = results.trained(base).each(lambda _, w: w * 1.001)
+    matrices = base.each(lambda name, w: healthy.weights[name] if "_proj.weight" in name else w)
+    with pytest.raises(NothingMade, match="28 of 50 tensors of run/model that training moves"):
+        descent.check_way(matrices.result, healthy.result)
+
+
+def test_a_matrix_that_has_moved_much_further_than_the_others_is_told():
+    base, name = untrained("rl_loop"), "model.layers.3.mlp.down_proj.weight"
+    healthy = results.trained(base)
+    move = healthy.weights[name] - base.weights[name]
+    edited = healthy.each(lambda at, w: w + 20 * move if at == name else w)
+    with pytest.raises(NothingMade, match=r"down_proj\.weight of run/model has moved 21 times"):
+        descent.check_way(edited.result, healthy.result)
 
 
 def test_results_that_rest_on_a_head_alone_are_told():
