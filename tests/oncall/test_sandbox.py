@@ -17,11 +17,16 @@ STARTS = ["sh", "-c", "sleep 601 > /dev/null 2>&1 & echo $!; exec $0", "true"]
 def runs(pid: int) -> bool:
     """Whether a process still runs once a kill has had time to arrive."""
     deadline = time.monotonic() + 10
-    while psutil.pid_exists(pid) and time.monotonic() < deadline:
-        if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-            return False
+    while (still := _is_at_work(pid)) and time.monotonic() < deadline:
         time.sleep(0.02)
-    return psutil.pid_exists(pid)
+    return still
+
+
+def _is_at_work(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def test_what_a_program_started_ends_with_it(tmp_path):
