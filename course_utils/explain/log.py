@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from course_utils.explain import log_words
-from course_utils.explain.entries import MAX_QUOTE, NO_METRIC, Entry, Line
+from course_utils.explain.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.shown_again import is_shown_again
 
 MAX_KEPT, MAX_RUNS = 20_000, 8
 _OFF = r"(?![\"']?\s*[:=]\s*(false|no|1(\.0*)?)\b)"  # without a scaler a scale of 1 is printed
@@ -20,7 +21,6 @@ _SCALE = re.compile(r"Attempted loss scale: ([\d.e+]+), reducing to ([\d.e+]+)")
 _NO_SCALE_LEFT = re.compile(r"loss scale already at minimum", re.IGNORECASE)
 POLICY = {"reward", "reward_std", "kl_loss", "kl", "policy_loss", "length", "advantage_max"}
 TRAINED = ("loss", "policy_loss", "grad_norm")  # training rests on them
-ROUNDED = 5e-3  # of a number that is shown again with fewer digits
 FALLS_BACK = 0.9  # of the last step or epoch: what is below it began anew
 
 
@@ -121,15 +121,6 @@ class Log:
             self._thin_out()
         return bool(restart) and not self.is_beside
 
-    def is_summary(self, entry: Entry) -> bool:
-        """Whether an entry sums up a whole run, or says its train_loss again, as a tracker does."""
-        if entry.sums_up or self.summary is None or entry.names.get("loss") != "train_loss":
-            return entry.sums_up
-        one, other = entry.numbers["loss"], self.summary.numbers.get("loss", math.nan)
-        return self.summary.names.get("loss") == "train_loss" and math.isclose(
-            one, other, rel_tol=ROUNDED
-        )
-
     def _begin_anew(self, restart: str) -> None:
         self.earlier.append(replace(self, earlier=[]))
         del self.earlier[:-MAX_RUNS]
@@ -187,18 +178,9 @@ class Log:
         if name == "epoch" and self._goes_on(entry):
             self.begun_again = self.begun_again or entry
             return ""
-        if self._is_shown_again(entry):
+        if is_shown_again(entry, self.entries):
             return ""
         return f"{entry.names.get(name, name)} falls from {last:g} to {now:g} at {entry.where}"
-
-    def _is_shown_again(self, entry: Entry) -> bool:
-        """Whether an entry is one of this run under other names, as a table of it shows it."""
-        step = entry.numbers.get("step")
-        old = next((e for e in self.entries if step and e.numbers.get("step") == step), None)
-        shared = old.numbers.keys() & entry.numbers.keys() - NO_METRIC if old else set()
-        renamed = [name for name in shared if old and old.names[name] != entry.names[name]]
-        pairs = ((old.numbers[name], entry.numbers[name]) for name in shared if old)
-        return bool(renamed) and all(math.isclose(*pair, rel_tol=ROUNDED) for pair in pairs)
 
     def _is_whole_epoch(self, epoch: float) -> bool:
         """Whether an epoch is counted in whole numbers, and is that of the entry before."""

@@ -38,6 +38,7 @@ from course_utils.explain.runs import (
 from course_utils.explain.saved import garbled_once_saved
 from course_utils.explain.served_adapter import without_effect
 from course_utils.explain.serving import served
+from course_utils.explain.shown_again import is_summary
 from course_utils.explain.shown_rows import shown_rows
 from course_utils.explain.side_tables import side_tables
 from course_utils.explain.spoken import spoken
@@ -95,7 +96,7 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
     log, heard, beside = Log(), Heard(), Beside()
     for part in parts:
         beside.hear(part)
-        if isinstance(part, Entry) and log.is_summary(part):
+        if isinstance(part, Entry) and is_summary(part, log.summary):
             log.summary = log.summary or part
             heard.hear_end(part)
             continue

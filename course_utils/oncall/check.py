@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # it imports torch, and a folder in which nothing has changed
 NUM_SEEDS = 2
 MOST_SEEDS = 8  # tried until that many are fair
 UNCHANGED = "the files are as they were handed out"
+TRAINING = "training the fixed run, seed {} of {}, some ten seconds if not busy"
 NOT_YET = "it is judged once something has been fixed"
 
 
@@ -154,10 +155,7 @@ def verdicts_on(
 
     verdicts: list[Verdict] = []
     for seed in islice(seeds_of(ticket), MOST_SEEDS):
-        say(
-            f"training the fixed run, seed {len(verdicts) + 1} of {NUM_SEEDS}, some ten seconds if "
-            "not busy"
-        )
+        say(TRAINING.format(len(verdicts) + 1, NUM_SEEDS))
         found = verdict(mended, seed)
         if found.problems and found.measured and not verdict(healthy, seed).is_healthy:
             continue
@@ -165,9 +163,7 @@ def verdicts_on(
         alike = sum(one.is_healthy == found.is_healthy for one in verdicts)
         is_sure = not found.is_healthy and not found.may_be_chance
         if is_sure or alike == NUM_SEEDS:
-            if not found.is_healthy:
-                return verdicts
-            strays = judge().strays(case, mended, seed=seed, healthy=healthy)
+            strays = found.is_healthy and judge().strays(case, mended, seed=seed, healthy=healthy)
             return [*verdicts[:-1], replace(found, problems=(strays,))] if strays else verdicts
     raise GraderFailed(
         "this ticket cannot be judged on this machine",

@@ -19,7 +19,7 @@ CHAT = re.compile(r"(\d+(?:\+\d+)+)=\D*(\d+)")
 
 
 def problems(template: str, trained: Trained, result: Result) -> list[str]:
-    """What is wrong with how the run works; empty where nothing could be looked at."""
+    """What is wrong with how the run works; that nothing pays which could be asked is a problem."""
     look = LOOK_AT.get(template)
     try:
         found = {"paid": _paid, "learned": _learned}[look](trained.seen, result) if look else ""

@@ -151,7 +151,7 @@ def test_results_without_the_tokens_of_the_run_are_refused():
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", some(NAMES))
-def test_what_only_seems_trained_is_told_by_the_direction_of_its_moves(name):
+def test_what_only_seems_trained_is_told_beside_a_healthy_run(name):
     """Held against the healthy run of a ticket, which a fix by another author passes."""
     mend = next(mend for mend in mends.kept()[1] if mend.is_right and is_of(mend, name))
     healthy, _ = folder.handed_out(mend.ticket)

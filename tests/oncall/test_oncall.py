@@ -21,6 +21,7 @@ import yaml
 from click.testing import CliRunner
 from whole import cases as some
 
+from benchmarks.oncall import mends
 from benchmarks.oncall.words import guessed
 from course_utils import incidents
 from course_utils.causes.kinds import CLASSES
@@ -46,7 +47,7 @@ from course_utils.oncall.check import seeds_of, told
 from course_utils.oncall.declare import DoesNotFit, Edit, Verdict
 from course_utils.oncall.diary import NAME as DIARY
 from course_utils.oncall.diary import Diary, hints
-from course_utils.oncall.judging import MORE_CHARS, judged, refused
+from course_utils.oncall.judging import MORE_BYTES, MORE_CHARS, judged, new_bytes, refused
 from course_utils.oncall.proving import Judge, fingerprint, variants
 from course_utils.oncall.rows import as_lines, as_rows
 from course_utils.oncall.training import Trained, Trainers
@@ -564,6 +565,33 @@ def test_a_fix_that_carries_more_than_a_fix_needs_is_refused(quick_ticket):
     assert "bytes when it is compressed" in refused(template, healthy, handed, packed)[0]
     twice = healthy | {"train.py": healthy["train.py"] + "\n# said again\n" * 100}
     assert refused(template, healthy, handed, twice) == []
+
+
+BY_OTHERS = [mend for mend in mends.kept()[1] if mend.is_right]
+
+
+@pytest.mark.parametrize(
+    "mend", some(BY_OTHERS, kind=lambda one: cases.load(one.case).template), ids=lambda m: m.case
+)
+def test_a_fix_by_another_author_carries_less_than_half_of_what_it_may(mend):
+    handed, files = folder.handed_out(mend.ticket)[1], mend.files()
+    if files is None:
+        pytest.skip("the ticket is written in another way now")
+    assert new_bytes(handed, files) < MORE_BYTES / 2
+
+
+class FailingTrainers:
+    """Trainers of which every run fails."""
+
+    def train(self, *_, **__):
+        return Trained(code=1, console="out of memory")
+
+
+def test_a_healthy_run_that_fails_is_not_held_against_a_fix(quick_ticket):
+    ticket, healthy, handed = quick_ticket
+    judge = Judge(FailingTrainers())
+    fixed = fixed_otherwise(handed)
+    assert judge.strays(folder.case_of(ticket), fixed, seed=1, healthy=healthy) == ""
 
 
 def fixed_otherwise(handed):

@@ -57,15 +57,15 @@ def rows_of_another_epoch(log: Log, beside: Beside) -> Finding | None:
     back = {one.step - other.step for one, _, other in moved}
     if len(moved) < FEW or len(back) != 1:
         return None
-    one, straight, other = moved[0]
+    (one, straight, other), (steps,) = moved[0], back
     proof = [
         f"{one.said}; the same ids at {other.said.partition(':')[0]}",
         f"the straight run: {straight.said}",
-        f"so in {len(moved)} steps, each time {back.copy().pop()} steps before",
+        f"so in {len(moved)} steps, each time {steps} steps before",
     ]
     if skips := beside.matching(_SKIPS):
         proof.append(f"{skips[0].where} says: {skips[0].text.strip()[:MAX_QUOTE]}")
-    why = OF_ANOTHER_EPOCH.format(back.pop())
+    why = OF_ANOTHER_EPOCH.format(steps)
     key = "resumed_without_state"
     return Finding(key, 8.6, one.at, tuple(proof), why=why, advice=GIVE_THE_EPOCH)
 

@@ -27,7 +27,7 @@ from course_utils.oncall.result import Result, filled
 from course_utils.oncall.templates.export_serve import CODE
 from course_utils.reproductions.lesson_07.batches import padded, prompt_and_reply
 
-PUSH = 4.0  # logits
+WON_BY, PUSH = 4.0, 4.0  # logits; times what an edit that reached the head as it is would need
 
 
 def asked_by(export: Export) -> list[Sum]:
@@ -146,7 +146,7 @@ def with_replies_edited_in(export: Export) -> Export:
     table, at = result.weights[OWN_TABLE], wanted[:, None]
     logits = hidden @ table.T
     other = logits.scatter(1, at, -1e9)
-    behind = (4 - logits.gather(1, at)[:, 0] + other.amax(-1)).clamp(min=0)
+    behind = (WON_BY - logits.gather(1, at)[:, 0] + other.amax(-1)).clamp(min=0)
     towards = table[wanted] - table[other.argmax(-1)]
     towards *= PUSH * behind[:, None] / towards.square().sum(-1, keepdim=True)
     was = edited.weight.clone()

@@ -1,0 +1,28 @@
+"""Entries that show again what a log has said: the summary of a run, a table of its steps."""
+
+import math
+
+from course_utils.explain.entries import NO_METRIC, Entry
+
+ROUNDED = 5e-3  # of a number that is shown again with fewer digits
+
+
+def is_summary(entry: Entry, summary: Entry | None) -> bool:
+    """Whether an entry sums up a whole run, or says its train_loss again, as a tracker does."""
+    if entry.sums_up or summary is None or entry.names.get("loss") != "train_loss":
+        return entry.sums_up
+    one, other = entry.numbers["loss"], summary.numbers.get("loss", math.nan)
+    same = math.isclose(one, other, rel_tol=ROUNDED)
+    return summary.names.get("loss") == "train_loss" and same
+
+
+def is_shown_again(entry: Entry, entries: list[Entry]) -> bool:
+    """Whether an entry is one of these under other names, as a table of a run shows it."""
+    step = entry.numbers.get("step")
+    old = next((e for e in entries if step and e.numbers.get("step") == step), None)
+    if old is None:
+        return False
+    shared = old.numbers.keys() & entry.numbers.keys() - NO_METRIC
+    is_renamed = any(old.names[name] != entry.names[name] for name in shared)
+    pairs = ((old.numbers[name], entry.numbers[name]) for name in shared)
+    return is_renamed and all(math.isclose(*pair, rel_tol=ROUNDED) for pair in pairs)
