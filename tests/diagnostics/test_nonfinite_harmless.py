@@ -16,6 +16,7 @@ from course_utils.diagnostics.nonfinite import (
     clipping,
     coverage,
     crashes,
+    origins,
     reading,
     recording,
     replay,
@@ -123,7 +124,7 @@ INTERNALS = [
     (tracer, "find_places"),
     (tracer.Tracer, "_find_site"),
     (tracer.Tracer, "_record"),
-    (tracer.Tracer, "event_of"),
+    (origins.Origins, "event_of"),
     (rows, "num_rows"),
     (report, "find_cause"),
     (scaling.Scaling, "is_suspicious"),
@@ -139,6 +140,10 @@ BARE = {}  # results of bare runs, by the name of the run
 
 def name_of(part) -> str:
     return part if isinstance(part, str) else part.__name__.rpartition(".")[2]
+
+
+def test_every_internal_that_is_made_to_raise_is_there():
+    assert [one for one in INTERNALS if not hasattr(*one)] == []
 
 
 def fail(*_args, **_kwargs):
