@@ -126,11 +126,14 @@ def judged(template: Template, spread: Spread, trained: Trained, base: dict[str,
     )
 
 
-def strays(template: Template, spread: Spread, result: Result, healthy: Result) -> str:
+def strays(
+    template: Template, spread: Spread, result: Result, healthy: Result, unpaid: Result | None
+) -> str:
     """Why weights that measure as healthy have not come out of training on their data, or "".
 
     Args:
         healthy: what the files without the fault were trained into on the same seed.
+        unpaid: what this run was trained into while every reply was paid the same.
     """
     try:
         descent.check_way(result, healthy)
@@ -138,7 +141,20 @@ def strays(template: Template, spread: Spread, result: Result, healthy: Result) 
             return "what is measured does not rest on the layers that the run trains"
     except NothingMade as nothing:
         return str(nothing)
+    if unpaid and _is_reached(template, spread, unpaid):
+        return (
+            "the results are as good when every reply is paid the same, so this run does not learn "
+            "from its rewards"
+        )
     return ""
+
+
+def _is_reached(template: Template, spread: Spread, result: Result) -> bool:
+    """Whether a run that may have come to nothing has reached healthy results."""
+    try:
+        return not _beyond(template, spread, template.measure(result))
+    except NothingMade:
+        return False
 
 
 def _beyond(template: Template, spread: Spread, measured: dict[str, float]) -> list[str]:

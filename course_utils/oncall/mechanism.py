@@ -28,11 +28,18 @@ def problems(template: str, trained: Trained, result: Result) -> list[str]:
     return [found] if found else []
 
 
+def paid_in(template: str, trained: Trained) -> set[tuple[str, int]]:
+    """The functions that paid for replies: their files, and the lines on which they begin."""
+    seen = trained.seen if LOOK_AT.get(template) == "paid" else []
+    return {(str(one["file"]), int(one["line"])) for one in seen if "file" in one}
+
+
 def _paid(seen: list, _: Result) -> str:
     """Whether one reply is paid best for each answer, of the numbers to 299 and of silence.
 
     Where nothing pays that can be asked, nothing could be told of half a verifier.
     """
+    seen = [one for one in seen if "file" not in one]
     if not seen:  # of 44 fixes by others, 26 answers and more were seen in each
         return (
             "no reward was seen: pay in a function of its own, which is given the replies as text "
@@ -54,6 +61,8 @@ def _paid(seen: list, _: Result) -> str:
 def _learned(seen: list, result: Result) -> str:
     """The share of rows whose answer is none to their question."""
     chats = set(_chats(seen, result))
+    if not chats:
+        return "no row was seen that it learns from: give rows to the model as ids, in input_ids"
     wrong = [(asked, said) for asked, said in chats if int(said) != _right(asked)]
     if len(wrong) <= WRONG_ROWS * len(chats):
         return ""

@@ -12,7 +12,7 @@ import re
 import sys
 import time
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,14 +27,14 @@ class Function:
     """A function of the folder that was called with replies.
 
     Attributes:
-        callers: the code of all that it was called by.
+        callers: the code of all that stood above a call, once for each such set.
         calls: the arguments of each call, by name, with those of its closure.
         scope: its globals.
     """
 
     code: types.CodeType
     scope: dict
-    callers: set[types.CodeType] = field(default_factory=set)
+    callers: set[frozenset[types.CodeType]] = field(default_factory=set)
     calls: list[dict] = field(default_factory=list)
 
     def __call__(self, values: dict) -> object:
@@ -111,7 +111,7 @@ class Watch:
         with contextlib.suppress(RecursionError):  # a list that holds itself
             if len(known.calls) < MOST_CALLS and any(map(self._is_decoded, _leaves(values))):
                 known.calls.append(values)
-                known.callers.update(_callers(frame))
+                known.callers.add(frozenset(_callers(frame)))
 
     def _is_own(self, code: types.CodeType) -> bool:
         where = code.co_filename
@@ -124,40 +124,49 @@ class Watch:
     def best(self) -> list[dict]:
         """For each answer asked for, the replies that are paid most, and how much that is.
 
-        Of functions that call each other the outermost is asked; empty where none was found.
+        Behind these stand the file and line of each function that pays, or rewards a form. Of
+        functions that call each other the outermost is asked; empty where none was found.
         """
         self.stepped()
         self.is_asking = True
-        paying, until = {}, time.process_time() + MOST_S
+        paying, scoring, until = {}, set(), time.process_time() + MOST_S
         for code, function in self._functions.items():
-            found = self._asked(function, until)
-            if len({tuple(one["replies"]) for one in found}) > 1:
-                paying[code] = found
+            if not (asked := list(self._asked(function, until))):
+                continue
+            scoring.add(code)
+            found = [one for number, one in enumerate(asked) if one not in asked[:number]]
+            if len({tuple(one["replies"]) for one in found if one}) > 1:
+                paying[code] = [one for one in found if one][:MOST_ANSWERS]
+        best = [one for code in self._outermost(paying) for one in paying[code]]
+        return best + [self._place(code) for code in self._outermost(scoring)]
+
+    def _outermost(self, codes: Collection[types.CodeType]) -> list[types.CodeType]:
+        """Those of which some call came from none of the others."""
         return [
             one
-            for code, found in paying.items()
-            if not self._functions[code].callers & (paying.keys() - {code})
-            for one in found
+            for one in codes
+            if any(not above & ({*codes} - {one}) for above in self._functions[one].callers)
         ]
 
-    def _asked(self, function: Function, until: float) -> list[dict]:
-        """What is paid best, each once, in calls from all over the run."""
-        names, found = self._reply_names(function), []
+    def _place(self, code: types.CodeType) -> dict:
+        file = code.co_filename.removeprefix(f"{self._folder}/")
+        return {"file": file, "line": code.co_firstlineno}
+
+    def _asked(self, function: Function, until: float) -> Iterator[dict | None]:
+        """What is paid best in calls from all over the run, where not all earn the same."""
+        names = self._reply_names(function)
         every = max(1, len(function.calls) // MOST_ANSWERS)
         for values in function.calls[::every] if names else ():
             paid = []
             for reply in REPLIES:
                 if time.process_time() > until:
-                    return found
+                    return
                 paid.append(self._paid(function, values, names, reply))
             width = max(map(len, paid))
             nothing = [float("-inf")] * width  # it raised an error at this reply
             for by_reply in zip(*(one or nothing for one in paid), strict=True):
-                best = _best(by_reply)
-                found += [best] if best and best not in found else []
-            if len(found) >= MOST_ANSWERS:
-                break
-        return found[:MOST_ANSWERS]
+                if len({*by_reply}) > 1:
+                    yield _best(by_reply)
 
     def _reply_names(self, function: Function) -> set[str]:
         """The arguments that hold replies: a text there was decoded, and stands in no row."""

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from course_utils.oncall import attacks, planting, spread, templates
+from course_utils.oncall import attacks, mechanism, planting, spread, templates
 from course_utils.oncall.declare import Case, Files, Verdict
+from course_utils.oncall.equal_pay import with_equal_pay
 from course_utils.oncall.judging import judged, refused, strays
-from course_utils.oncall.mechanism import LOOK_AT
 from course_utils.oncall.result import Result
 from course_utils.oncall.training import Trained, Trainers
 
@@ -64,16 +64,22 @@ class Judge:
             return ""
         template = templates.load(case.template)
         base = template.base(seed)
-        theirs, ours = (
-            Result(self._trained(case, files, seed).files, base) for files in (mended, healthy)
+        places = mechanism.paid_in(case.template, self._trained(case, mended, seed))
+        unpaid = with_equal_pay(mended, places)
+        theirs, ours, alike = (
+            Result(self._trained(case, files, seed).files, base)
+            for files in (mended, healthy, unpaid)
         )
-        return strays(template, spread.load(template), theirs, ours)
+        return strays(template, spread.load(template), theirs, ours, alike if places else None)
 
     def _trained(self, case: Case, files: Files, seed: int) -> Trained:
         """What these files were trained into; the newest are kept."""
         key, template = _key(case, files, seed), templates.load(case.template)
         if key not in self._newest:
-            limit, look_at = cpu_limit(spread.load(template)), LOOK_AT.get(case.template, "")
+            limit, look_at = (
+                cpu_limit(spread.load(template)),
+                mechanism.LOOK_AT.get(case.template, ""),
+            )
             self._newest[key] = self.trainers.train(
                 files, template.base(seed), seed=seed, cpu_s=limit, look_at=look_at
             )
