@@ -21,6 +21,7 @@ _SCALE = re.compile(r"Attempted loss scale: ([\d.e+]+), (?:reducing to|but hyste
 _NO_SCALE_LEFT = re.compile(r"loss scale already at minimum", re.IGNORECASE)
 POLICY = {"reward", "reward_std", "kl_loss", "kl", "policy_loss", "length", "advantage_max"}
 TRAINED = ("loss", "policy_loss", "grad_norm")  # training rests on them
+FEW_ROWS = 3  # with a step
 FALLS_BACK = 0.9  # of the last step or epoch: what is below it began anew
 
 
@@ -192,6 +193,13 @@ class Log:
         step, last = entry.numbers.get("step"), self._counts.get("step")
         is_told = {"learning_rate", "grad_norm"} & entry.numbers.keys()
         return None not in (step, last) and step <= last and not is_told
+
+    def is_other_row(self, entry: Entry) -> bool:
+        """Whether a row of bare numbers has no step, and each entry of a long run has one."""
+        is_bare = not re.search("[A-Za-z:={]", entry.text)
+        if not is_bare or {"step", "epoch"} & entry.numbers.keys() or len(self.entries) < FEW_ROWS:
+            return False
+        return all("step" in one.numbers for one in self.entries)
 
     def _is_whole_epoch(self, epoch: float) -> bool:
         """Whether an epoch is counted in whole numbers, and is that of the entry before."""

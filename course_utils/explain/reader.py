@@ -95,6 +95,8 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
     """Explain what a reader made of a log; `num_lines` is asked once all has been read."""
     log, heard, beside = Log(), Heard(), Beside()
     for part in parts:
+        if isinstance(part, Entry) and log.is_other_row(part):
+            part = Line(part.where, part.text)
         beside.hear(part)
         if isinstance(part, Entry) and is_summary(part, log.summary):
             log.summary = log.summary or part

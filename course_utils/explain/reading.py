@@ -111,7 +111,7 @@ def _read(lines: Iterable[str]) -> Iterator[Entry | Line]:
         elif of_epoch:
             found = [of_epoch.beneath(one) for one in found]
         found = unnamed.without_others(found, text)
-        yield from (one for one in found if ranks.hears(one, who))
+        yield from (one for one in found if ranks.hears(one, who, text))
         if not found:
             said = joined
         else:  # a message may stand beside the numbers
