@@ -160,6 +160,6 @@ def behind(one: Finding, beside: Beside, log: Log) -> Finding:
         for_it=(*one.for_it, *rows),
         why=f"{one.says}. An adapter is trained: a sync that sends the base alone leaves the "
         "sampler where it began",
-        advice="let the sync send the adapter, or the merged weights (verl: lora.merge=True), and ask "
-        f"the sampler which adapters it holds; {one.fix}",
+        advice="let the sync send the adapter, or the merged weights (verl: lora.merge=True), "
+        f"and ask the sampler which adapters it holds; {one.fix}",
     )

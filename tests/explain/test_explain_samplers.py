@@ -1,4 +1,4 @@
-"""A sampler without the trained weights, or with log-probs of another temperature, is told apart."""
+"""A sampler with old weights, or with log-probs of another temperature, is told apart."""
 
 import pytest
 
@@ -20,8 +20,8 @@ def steps(apart, rewards=(0.4,) * 10, **other):
     more = "".join(f", '{name}': {value}" for name, value in other.items())
     return [
         f"{{'loss': 0.01, 'grad_norm': 0.5, 'learning_rate': 1e-05, 'reward': {reward + n / 1e4}, "
-        f"'completions/mean_length': {200 + n}, 'sampling/sampling_logp_difference/mean': {apart(n)}"
-        f"{more}}}"
+        f"'completions/mean_length': {200 + n}, "
+        f"'sampling/sampling_logp_difference/mean': {apart(n)}{more}}}"
         for n, reward in enumerate(rewards)
     ]
 
