@@ -195,9 +195,12 @@ class Log:
         return None not in (step, last) and step <= last and not is_told
 
     def is_other_row(self, entry: Entry) -> bool:
-        """Whether a row of bare numbers has no step, and each entry of a long run has one."""
-        is_bare = not re.search("[A-Za-z:={]", entry.text)
-        if not is_bare or {"step", "epoch"} & entry.numbers.keys() or len(self.entries) < FEW_ROWS:
+        """Whether a row of bare numbers, or a reply with its mark, has no step, and each entry of
+        a long run has one."""
+        is_row = not re.search("[A-Za-z:={]", entry.text) or (
+            entry.numbers.keys() == {"reward"} and log_words.JUDGED.search(entry.text)
+        )
+        if not is_row or {"step", "epoch"} & entry.numbers.keys() or len(self.entries) < FEW_ROWS:
             return False
         return all("step" in one.numbers for one in self.entries)
 

@@ -25,6 +25,7 @@ EVALUATES = re.compile(  # the head of a table of checkpoints
     r"\b(?:each|all|same|every|saved) (?:\w+ )?checkpoints?\b",
     re.IGNORECASE,
 )
+JUDGED = re.compile(r"\breward\s*[:=]\s*-?[\d.]+(?:\s*/\s*\d+)?\s+-?[\d.]+\s*$", re.IGNORECASE)
 NO_KL = re.compile(r"\b(?:beta|kl_coef)\b\W*(?:is|=|:)?\W*0(?:\.0+)?(?![\d.])", re.IGNORECASE)
 WEIGHS_KL = re.compile(
     r"\b(?:beta|kl_coef|kl_loss_coef)['\"]?\s*[:=]\s*['\"]?(?!0(?:\.0*)?(?![\d.]))\d", re.IGNORECASE
