@@ -79,7 +79,7 @@ def _tokens(asked: re.Match, size: int, beside: Beside) -> Told:
 def _images(beside: Beside) -> Told | None:
     """Images that are read with more pixels than the limit that was set for them."""
     limits = [one for one in beside.all_matching(_PIXELS) if not is_prose(one[0].text)]
-    grids = beside.all_matching(_GRID)
+    grids = [one for one in beside.all_matching(_GRID) if "grid" in one[0].text.lower()]
     if not limits or not grids:
         return None
     limit = math.prod(int(n.replace("_", "")) for n in _PIXELS.search(limits[-1][1])[1].split("*"))

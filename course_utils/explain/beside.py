@@ -86,13 +86,13 @@ class Beside:
     lines: list[tuple[int, Line]] = field(default_factory=list)
     num_entries: int = 0
     last: Entry | Line | None = None
-    last_step: float = 0.0  # the highest one
+    last_step: float = 0.0
 
     def hear(self, part: Entry | Line) -> None:
         if isinstance(part, Entry):
             self.num_entries += 1
             self.last = part
-            self.last_step = max(self.last_step, part.numbers.get("step", 0.0))
+            self.last_step = part.numbers.get("step", self.last_step)
             return
         if len(self.lines) >= MAX_LINES:
             return

@@ -21,7 +21,8 @@ ANOTHER_RUN = re.compile(  # the head of a block that is pasted beside the run
     re.IGNORECASE,
 )
 EVALUATES = re.compile(  # the head of a table of checkpoints
-    r"^\W*(?:eval\w*|validation|held[- ]out|test(?:ed|s)?)\b[^=|]*$|"
+    r"^\W*(?:eval\w*|validation|held[- ]out|test (?:set|split|data|pairs|scores?|accuracy))\b"
+    r"(?!.*\bruns?\b)[^=|]*$|"
     r"\b(?:each|all|same|every|saved) (?:\w+ )?checkpoints?\b",
     re.IGNORECASE,
 )

@@ -29,10 +29,10 @@ _AT_A_LEVEL = re.compile(
     r"^\s*(?:at|around|near|on|in|to)\s+(?:~|about )?(?:\d*\.\d+|a (?:local|plat)|ln|"
     r"(?:the |one )?same (?:value|number|level|loss|score|reward))"
 )
-_AT_STEPS = re.compile(
-    r"\s*(?:[a-z]+ ){0,2}?(?:at|around|near|between|from|about|after) (?:the )?"
-    r"(?:steps? |updates? |iter\w* )?~?(?:\d+ ?(?:-|to|and) ?)?(\d+)\b"
-    r"(?! ?(?:s\b|sec|min|h\b|hour|%|\.\d))",
+_AT_STEPS = re.compile(  # a step or a range of them, which a curve has and a standstill has not
+    r"\s*(?:[a-z]+ ){0,2}?(?:at|around|near|between|from|about|after) (?:the )?~?"
+    r"(?:(?:steps?|updates?|iter\w*) ~?(?:\d+ ?(?:-|to|and) ?)?|\d+ ?(?:-|to|and) ?)(\d{2,})\b"
+    r"(?! ?(?:s\b|sec|min|h\b|hour|%|\.\d|epoch|GPU|node|rank|[GM]i?B))",
     re.IGNORECASE,
 )
 _NOT_SO = re.compile(

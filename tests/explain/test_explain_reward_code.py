@@ -139,6 +139,8 @@ def test_its_falling_log_prob_is_proof_without_a_nan():
         (LOOP[2], LOOP[0], LOOP[1], *BREAKS),
         (LOOP[0], "    loss_mask.extend([1] * (len(out) - 1) + [0])", *BREAKS),
         (LOOP[0], "    loss_mask.extend([0] * len(out))", *BREAKS),
+        (LOOP[0], "    attention_mask.extend([1] * len(out))", *BREAKS),
+        (*LOOP, "{'loss': 1.0, 'grad_norm': 0.5}", "{'loss': 0.0, 'grad_norm': nan}"),
     ],
 )
 def test_a_sound_run_or_a_mask_without_that_token_is_not_blamed(lines):

@@ -112,7 +112,13 @@ def test_images_above_their_limit_fill_the_memory():
 
 
 @pytest.mark.parametrize(
-    "lines", [(LIMIT.replace("512", "2560"), GRIDS), (GRIDS,), (LIMIT,), ("max_pixels=9", "[1, 2]")]
+    "lines",
+    [
+        (LIMIT.replace("512", "2560"), GRIDS),
+        (GRIDS,),
+        (LIMIT,),
+        ("max_pixels=9", "ids [[1, 92, 112]]"),
+    ],
 )
 def test_images_within_their_limit_or_unseen_are_not_blamed(lines):
     assert "max_pixels" not in first(*lines, *TRAINS, FULL).says

@@ -77,6 +77,13 @@ def test_rows_with_a_rate_of_their_own_are_another_run():
     assert answer("evaluation is off", *curve(800), *curve(800)).restart
 
 
+def test_another_try_below_a_head_of_its_own_is_another_run():
+    rows = [f"step {n} loss {2 - n / 90:.3f}" for n in range(10, 90, 10)]
+    assert answer(*rows, "Test 2, other seed:", *rows).restart
+    told = answer(*rows, "test set, each saved checkpoint:", *rows[3:])
+    assert not told.restart and "eval_loss" in told.known
+
+
 def test_cards_alone_do_not_tell_of_a_prepared_schedule():
     one = first("torchrun on 2x H100", *curve(400))
     assert one.key == "schedule_ends_early" and "a step for each process" not in one.says
@@ -92,6 +99,8 @@ def test_a_whole_schedule_on_several_cards_is_no_fault():
         ("On 4 GPUs the training stalls around 200-300, is it the data?", False),
         ("On 4 GPUs the training hangs around step 800, and nothing is printed", True),
         ("On 4 GPUs the training hangs after about 300 seconds without a word", True),
+        ("The training hangs after 12 epochs on 4 GPUs", True),
+        ("On 4 GPUs the training is stuck at step 790 since the morning", True),
     ],
 )
 def test_a_run_that_passed_a_step_did_not_stand_still_there(said, stands):

@@ -84,12 +84,13 @@ def test_raw_log_probs_differ_at_another_temperature():
     ("setting", "mode", "rows"),
     [
         ("--rollout-temperature 1.0", RAW, COLD),
+        ("rollout.temperature=1.0\nrollout.val_kwargs.temperature=0.6", RAW, COLD),
         ("--rollout-temperature 0.7", RAW.replace("raw", "processed"), COLD),
         ("--rollout-temperature 0.7", RAW, EQUAL),
     ],
 )
 def test_other_modes_and_temperatures_are_not_blamed(setting, mode, rows):
-    one = first(setting, mode, *rows)
+    one = first(*setting.split("\n"), mode, *rows)
     assert one is None or "raw logits" not in one.says
 
 

@@ -30,7 +30,9 @@ _APPENDS = re.compile(
     r"\b(?:(?P<a>\w+)\s*=\s*(?P=a)\s*\+|(?P<b>\w+)\s*\+=)\s*\[?[\w.]*?" + _ID.format("") + r"|"
     r"\b(?P<c>\w+)\.(?:append|extend)\(\[?[\w.]*?" + _ID.format("_b")
 )
-_MASK_OF_ALL = r"\w*mask\w*(?:\[\w+\])?\s*(?:\+=|=|\.extend\()[^#]*\[1(?:\.0)?\]\s*\*\s*len\({0}\)"
+_MASK_OF_ALL = (
+    r"\b(?!att)\w*mask\w*(?:\[\w+\])?\s*(?:\+=|=|\.extend\()[^#]*\[1(?:\.0)?\]\s*\*\s*len\({0}\)"
+)
 _DUMPED = re.compile(
     r"['\"](?P<token>[^'\"]+)['\"]\s+(?P<logp>-\d+(?:\.\d+)?)\s+(?P<reference>-\d+(?:\.\d+)?)\b"
 )
@@ -71,7 +73,7 @@ def tool_results_counted(log: Log, beside: Beside) -> Finding | None:
 
 def forced_token_counted(log: Log, beside: Beside) -> Finding | None:
     """Code appends a token to what was sampled and gives all of it the mask 1; the run breaks."""
-    lines = [line for _, line in beside.lines]
+    lines = [line for _, line in beside.lines] if log.kind() == "policy" else []
     for number, line in enumerate(lines):
         if not (appended := _APPENDS.search(line.text)):
             continue

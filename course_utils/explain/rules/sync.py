@@ -4,7 +4,7 @@ import math
 import re
 from statistics import median
 
-from course_utils.explain.beside import Beside, is_prose
+from course_utils.explain.beside import Beside, Setting, is_prose
 from course_utils.explain.entries import Entry, Line
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
@@ -21,6 +21,7 @@ OLD_ANSWERS = (
     "it answers as at first, while the trainer's model answers otherwise by now"
 )
 FEW_ASKED = 3  # answers of each
+_JUDGES = re.compile(r"\b(?:val|eval|test)\w*[._ -](?:\w+[._ -])*temperature", re.IGNORECASE)
 APART_AT_ONCE = 0.02  # of a mean ratio from 1, or nats: more than rounding makes
 TENFOLD, FAR = 10.0, 0.1  # times the first; nats a token
 _ASKED = {  # the same prompt, given to both
@@ -140,9 +141,15 @@ def mode_of_log_probs(beside: Beside) -> tuple[Line, str] | None:
     return found[-1] if found else None
 
 
+def sampling_temperature(beside: Beside) -> Setting | None:
+    """The last number that is a temperature, and not that of an evaluation."""
+    found = [one for one in beside.of("temperature") if one.number is not None]
+    return next((one for one in reversed(found) if not _JUDGES.search(one.line.text)), None)
+
+
 def raw_log_probs(log: Log, beside: Beside) -> Finding | None:
     """Log-probs of raw logits at another temperature than 1, which differ from the start."""
-    mode, sampled = mode_of_log_probs(beside), beside.number("temperature")
+    mode, sampled = mode_of_log_probs(beside), sampling_temperature(beside)
     if mode is None or "raw" not in mode[1].lower() or sampled is None:
         return None
     firsts = [
