@@ -105,6 +105,17 @@ INPUTS = (
         names=("prompt learnt",),
     ),
     Cause(
+        "rows_prepared_before",
+        "the run reads rows that an earlier run prepared: where the folder of prepared rows is "
+        "there, the data set, template and length that are set now are not read",
+        "a new path for the prepared rows, or delete the folder, or drop the setting; then train "
+        "again, and see that the number of examples is that of the file",
+        "one row of the batch as text, beside the file",
+        instrument="inspect_batch",
+        thread="LlamaFactory#10153",
+        harm=WRONG,
+    ),
+    Cause(
         "no_samples",
         "the dataset is empty after preparation: every row was filtered out or has no label",
         "look at one row before and after preparation",

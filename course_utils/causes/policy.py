@@ -2,7 +2,7 @@
 
 from course_utils.causes.cause import Cause, Phrase, keys
 from course_utils.causes.harms import BROKEN, LESS, SAMPLING, STILL, WRONG
-from course_utils.causes.shared import APART, GROUPS, LENGTHS, NO_END, OF_SAMPLING
+from course_utils.causes.shared import APART, GROUPS, LENGTHS, NO_END, NOT_FINITE, OF_SAMPLING
 
 POLICY = (
     Cause(
@@ -249,6 +249,19 @@ POLICY = (
         harm=WRONG,
         explains=APART | keys("logp_disagree stale_sampler"),
         speaks_of=OF_SAMPLING,
+    ),
+    Cause(
+        "forced_token_learnt",
+        "a token that the loop appends by itself is in the loss: the policy never sampled it, so "
+        "that its log-prob is pushed without bound, until exp of it overflows",
+        "mask 0 for tokens that the loop appends, as for a tool's reply, or no stop before them, "
+        "so that the policy samples them itself; begin again from before the drift",
+        "the tokens of one turn with their mask, and which of them were sampled",
+        instrument="audit_policy",
+        thread="Agent-R1#30",
+        kinds=("retokenised",),
+        harm=WRONG,
+        explains=NOT_FINITE | keys("entropy_runs thrown_about engines_disagree much_is_clipped"),
     ),
     Cause(
         "retokenised",

@@ -232,6 +232,7 @@ PROCESSES = (
         thread="peft#1710",
         kinds=("adapter",),
         explains=keys("shapes_differ"),
+        beside="partitioned",
         phrases=(
             Phrase(r"copying a param with shape torch\.Size\(\[0\]\) from checkpoint.{0,80}"),
             Phrase(r"torch\.Size\(\[1\]\) from checkpoint, .{0,40}is torch\.Size\(\[\d{2,}.{0,20}"),

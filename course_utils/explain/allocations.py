@@ -1,9 +1,10 @@
 """What a message about a full GPU says of its size: how many tokens, and whose memory it is."""
 
+import math
 import re
 from dataclasses import dataclass
 
-from course_utils.explain.beside import Beside
+from course_utils.explain.beside import Beside, is_prose
 from course_utils.explain.finding import Finding
 
 _ASKED = re.compile(r"Tried to allocate ([\d.]+) ([KMG])i?B")
@@ -22,6 +23,10 @@ _ENGINE_KEEPS = re.compile(
     r"\b(?:free_cache_engine|vllm_enable_sleep_mode|enable_sleep_mode)['\"]?\s*[:=]\s*false",
     re.IGNORECASE,
 )
+_PIXELS = re.compile(r"\b(?:image_)?max_pixels['\"]?\s*[:=]\s*(\d[\d_]*(?:\s*\*\s*\d[\d_]*)*)")
+_GRID = re.compile(r"(?:(?<=grid )|(?<=grid_thw )|(?<=\[))\[\d+, ?\d+, ?\d+\]")
+_VALUES = re.compile(r"pixel_values\W+(?:\w+\W+)*?\d+, (\d{3,4})\b")
+LEAST_SIDE, PIXELS_ABOVE = 14, 1.5  # of a patch; times the limit
 _BYTES = {"K": 2**10, "M": 2**20, "G": 2**30}
 
 
@@ -38,6 +43,8 @@ def told(one: Finding, beside: Beside) -> Told:
     others = _OTHERS.findall(one.at.text)
     if len(others) > 1:
         return _shared(others)
+    if images := _images(beside):
+        return images
     if kept := beside.matching(_ENGINE_KEEPS):
         return _engine(kept[0].where, kept[1])
     if made := beside.matching(_ENGINE_CACHE):
@@ -67,6 +74,39 @@ def _tokens(asked: re.Match, size: int, beside: Beside) -> Told:
         advice="find out why the batch of this pass is not split by the limit (another setting for "
         "log-probs, no packing by tokens in this version); until then compute log-probs in chunks",
     )
+
+
+def _images(beside: Beside) -> Told | None:
+    """Images that are read with more pixels than the limit that was set for them."""
+    limits = [one for one in beside.all_matching(_PIXELS) if not is_prose(one[0].text)]
+    grids = [one for one in beside.all_matching(_GRID) if "grid" in one[0].text.lower()]
+    if not limits or not grids:
+        return None
+    limit = math.prod(int(n.replace("_", "")) for n in _PIXELS.search(limits[-1][1])[1].split("*"))
+    line, words = max(grids, key=lambda one: _patches(one[1]))
+    rows = beside.matching(_VALUES)
+    side = math.isqrt(int(_VALUES.search(rows[1])[1]) // (2 * 3)) if rows else LEAST_SIDE
+    pixels = _patches(words) * side**2
+    if pixels < PIXELS_ABOVE * limit:
+        return None
+    return Told(
+        (
+            f"{line.where}: a grid of {words} patches, {side} pixels wide each, is {pixels:,} "
+            f"pixels and about {_patches(words) // 4:,} tokens for one image",
+            f"{limits[-1][0].where} says: {limits[-1][1]}, which is {limit:,} pixels",
+        ),
+        why=f"the GPU's memory is full of image tokens: max_pixels is not in force, and an image "
+        f"is read with {pixels / limit:.0f} times as many pixels (some versions of Transformers "
+        "set the attribute and go on with image_processor.size)",
+        advice="processor.image_processor.size = {'shortest_edge': min_pixels, 'longest_edge': "
+        "max_pixels}, or max_pixels in the call of the processor, or resize the images before it; "
+        "print image_grid_thw of one batch to see it",
+    )
+
+
+def _patches(words: str) -> int:
+    _, high, wide = map(int, re.findall(r"\d+", words))
+    return high * wide
 
 
 def _engine(where: str, line: str) -> Told:

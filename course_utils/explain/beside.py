@@ -15,7 +15,7 @@ _NAMES = {  # of a setting, by the name used here
     "max_reply_length": "max_completion_length max_response_length max_new_tokens "
     "generate_max_len rollout_max_response_len",
     "tokens_per_gpu": "max_tokens_per_gpu ppo_max_token_len_per_gpu",
-    "temperature": "temperature T",
+    "temperature": "temperature T rollout_temperature rollout_t sampling_temperature",
     "accumulation": "gradient_accumulation_steps accumulation grad_accum",
     "learning_rate": "learning_rate lr max_lr peak_lr warmup_max_lr peak_learning_rate",
     "max_grad_norm": "max_grad_norm grad_clip clip_grad clip_grad_norm gradient_clipping",
@@ -86,11 +86,13 @@ class Beside:
     lines: list[tuple[int, Line]] = field(default_factory=list)
     num_entries: int = 0
     last: Entry | Line | None = None
+    last_step: float = 0.0
 
     def hear(self, part: Entry | Line) -> None:
         if isinstance(part, Entry):
             self.num_entries += 1
             self.last = part
+            self.last_step = part.numbers.get("step", self.last_step)
             return
         if len(self.lines) >= MAX_LINES:
             return

@@ -2,10 +2,12 @@
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from course_utils.explain.beside import Beside
 from course_utils.explain.entries import Line
+from course_utils.explain.finding import Finding
+from course_utils.explain.log import Log
 
 _MISMATCH = re.compile(
     r"size mismatch for (?P<name>\S+?): copying a param with shape "
@@ -14,7 +16,18 @@ _MISMATCH = re.compile(
 )
 _TABLE = re.compile(r"embed|wte\b|lm_head|output_layer|\bhead\b|emb\.", re.IGNORECASE)
 _MUST_MATCH = re.compile(r"tensor a \((\d+)\) must match the size of tensor b \((\d+)\)")
+_TABLES_ALONE = re.compile(r"size mismatch for \S*modules_to_save\S*")
+_PEFT = re.compile(r"\bpeft(?:[\s=:@-]+|\W+version\W+)v?0\.15\.0\b", re.IGNORECASE)
+_OTHER_EMPTY = re.compile(r"size mismatch for (?!\S*modules_to_save)\S+.*torch\.Size\(\[0\]\)")
 LEAST = 30_000  # rows of a vocabulary
+TABLES_EMPTY = (
+    "the adapter's file holds empty tables: peft 0.15.0 does not gather modules_to_save (embedding "
+    "and head) under ZeRO-3 when it saves, though the matrices of the adapter are whole"
+)
+NEWER_PEFT = (
+    "peft 0.15.1 or newer; then save again from the run's ZeRO-3 checkpoint, if its shards are "
+    "kept (zero_to_fp32.py makes whole weights of them), or train those tables again"
+)
 _PAD = 64  # models round the rows of their table up to a multiple of it
 
 
@@ -38,6 +51,15 @@ def shapes(beside: Beside) -> tuple[Line, str, str, str] | None:
                 return line, pair.said, *told
     found = (_of_vocabularies(line) for _, line in beside.lines)
     return next((one for one in found if one), None)
+
+
+def partitioned(one: Finding, beside: Beside, log: Log) -> Finding:
+    """Empty tables beside an adapter that is whole, as peft 0.15.0 saves them under ZeRO-3."""
+    version = beside.matching(_PEFT)
+    if not version or not _TABLES_ALONE.search(one.at.text) or beside.matching(_OTHER_EMPTY):
+        return one
+    said = f"{version[0].where} says: {version[1]}; only modules_to_save are empty"
+    return replace(one, for_it=(*one.for_it, said), why=TABLES_EMPTY, advice=NEWER_PEFT)
 
 
 def _of_vocabularies(line: Line) -> tuple[Line, str, str, str] | None:

@@ -17,6 +17,7 @@ from course_utils.explain.sentences import is_printed
 
 MAX_LINES, HINT = 400, 1.9
 FEW, ENDS = 3, 0.1  # entries; share of replies that are cut at the limit
+OF_PARTS = "parts_apart"  # a cause of two parts of a reward
 UNSEEN = "no number that a rule reads shows it"
 _NOT = r"(?:not?|never|n't|n\u2019t|without|isn.t|cannot|won.t)"
 _WORSE = (
@@ -94,6 +95,12 @@ def _replies_end(log: Log) -> bool:
     return len(cut) >= FEW and max(cut) < ENDS
 
 
+def _is_one_reward(log: Log) -> bool:
+    """Whether the log shows a reward, and no two parts of one that could move apart."""
+    parts = [name for name in log.fields if name.startswith("part:")]
+    return len(log.values("reward")) >= FEW and len(parts) < 2
+
+
 @dataclass
 class Complaints:
     """The complaints heard so far, with the number of entries that stood before each."""
@@ -129,6 +136,8 @@ class Complaints:
             if before in (0, self._num_entries):
                 for place, key in enumerate(keys):
                     if CAUSES[key].where == TRAINING and keys == _UNENDING and _replies_end(log):
+                        continue
+                    if key == OF_PARTS and _is_one_reward(log):
                         continue
                     said = f"{line.where} says: {words}"
                     yield Finding(key, HINT - place / 10, line, (said,), (UNSEEN,))

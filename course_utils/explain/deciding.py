@@ -174,6 +174,7 @@ _BY_NAME: dict[str, Callable[[Finding, Beside, Log], Finding]] = {
     "cut off": zero_gradient.lost,
     "allocation": _memory,
     "shapes": _shapes,
+    "partitioned": checkpoints.partitioned,
     "positions": tokens.positions,
     "template": tokens.bare,
     "padding": tokens.padding,

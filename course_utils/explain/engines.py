@@ -8,6 +8,7 @@ from course_utils.explain.finding import AFTER_IT, Finding
 from course_utils.explain.kept_tokens import of_kept_tokens
 from course_utils.explain.log import Log
 from course_utils.explain.rules.drift import NEVER_SENT
+from course_utils.explain.rules.sync import AS_PROCESSED, mode_of_log_probs
 
 _DROPOUT = re.compile(
     r"(?<![\w])(?:--)?(?:attention|hidden|attn|resid|embd)[_-]p?drop(?:out)?(?:[_-]prob)?['\"]?"
@@ -21,6 +22,7 @@ WITH_DROPOUT = (
 )
 COLD = 0.95  # a temperature below it moves log-probs by more than rounding does
 _FUSED = re.compile(r"\b\w+_fusion\b(?=['\"]?\s*[=:]\s*true)", re.IGNORECASE)
+LAST = f"line {10**9}"  # behind all of a log
 _ADAPTER = re.compile(r"\blora[._](?:rank|r|merge|alpha)\W+\w+|\bpeft_config\b", re.IGNORECASE)
 _MERGES = re.compile(r"\blora[._]merge\W+true\b|\bmerge_(?:lora|adapter)\W+true\b", re.IGNORECASE)
 UNMERGED = (
@@ -45,7 +47,9 @@ AWAKE = (
     "switch the sleep mode off (vllm_enable_sleep_mode=False), as a test and until then; a version "
     "of the trainer that sends the weights after the engine has woken up"
 )
-_SENT = re.compile(r"\d+ tensors,? [\d.,]+ ?[KMG]i?B")
+_SENT = re.compile(r"\d+ tensors,?\s+[\d.,]+ ?[KMG]i?B")
+_BASE_NORM = re.compile(r"(?P<name>[\w.]*\bbase_layer\.weight)\b\D*?(?P<norm>\d+\.\d{3,})\b")
+_LOADS = re.compile(r"\bLoading weights took\b.{0,20}|\bModel loading took\b.{0,20}")
 
 
 def apart(one: Finding, beside: Beside, log: Log) -> Finding:
@@ -60,6 +64,8 @@ def apart(one: Finding, beside: Beside, log: Log) -> Finding:
         said = f"{kernels[0][0].where} says: {names}"
         hint = f"run it once with these off, for kernels that round in between: {names}; {one.fix}"
         return replace(one, for_it=(*one.for_it, said), advice=hint)
+    if one.advice == AS_PROCESSED:
+        return one
     decided = _temperature(one, beside)
     for decide in (of_kept_tokens, _at_first):
         decided = decide(one, beside, log) if decided is one else decided
@@ -70,6 +76,9 @@ def _at_first(one: Finding, beside: Beside, log: Log) -> Finding:
     """A printed temperature, where the two differ before any update has parted their weights."""
     sampled, ratios = beside.printed("temperature"), log.series("importance_ratio")
     apart = [*ratios[:1], *log.series("logp_difference")[:1]]
+    mode = mode_of_log_probs(beside)
+    if mode and "processed" in mode[1].lower():
+        return one
     is_cold = sampled is not None and 0 < (sampled.number or 1) < COLD
     if not is_cold or not any(one.at is entry for entry, _ in apart):
         return one
@@ -95,6 +104,8 @@ def _temperature(one: Finding, beside: Beside) -> Finding:
 
 def by_temperature(one: Finding, before: Setting, now: Setting) -> Finding:
     """Sampler and trainer agree at one temperature, and differ at another."""
+    if one.advice == AS_PROCESSED:
+        return one
     return replace(
         one,
         why=f"sampler and trainer agree at temperature {before.value} and differ at {now.value}: "
@@ -105,14 +116,26 @@ def by_temperature(one: Finding, before: Setting, now: Setting) -> Finding:
     )
 
 
+def _same_norm(beside: Beside) -> str:
+    """That a weight of the base has one norm in all lines that show it as it is sent; or ""."""
+    found = [(line, _BASE_NORM.search(words)) for line, words in beside.all_matching(_BASE_NORM)]
+    told = {(one["name"], one["norm"]) for _, one in found}
+    if len(found) < 2 or len(told) > 1:
+        return ""
+    lines = ", ".join(line.where for line, _ in found[:3])
+    return f"{found[0][1]['name']} has the norm {found[0][1]['norm']} each time ({lines})"
+
+
 def behind(one: Finding, beside: Beside, log: Log) -> Finding:
     """A sampler that falls behind: an engine that sleeps, or an adapter that is trained."""
     found, sleeps = beside.matching(_ADAPTER), beside.matching(_SLEEPS)
     if sleeps and not one.advice:
-        said = f"{sleeps[0].where} says: {sleeps[1]}"
+        said = [f"{sleeps[0].where} says: {sleeps[1]}"]
+        if log.entries and (loads := beside.within(log.entries[0].where, LAST).matching(_LOADS)):
+            said.append(f"behind the first entry {loads[0].where} says: {loads[1]}")
         return replace(
             one,
-            for_it=(*one.for_it, said),
+            for_it=(*one.for_it, *said),
             why=f"{one.says}. {ASLEEP}",
             advice=f"{AWAKE}; {one.fix}",
         )
@@ -122,6 +145,8 @@ def behind(one: Finding, beside: Beside, log: Log) -> Finding:
     rows = (f"{found[0].where} says: {found[1]}",)
     if len(sent) > 1 and len(set(sent)) == 1:
         rows = (*rows, f"each of {len(sent)} syncs sends the same: {sent[0]}")
+    if same := _same_norm(beside):
+        rows = (*rows, same)
     if merged := beside.matching(_MERGES):
         rows = (*rows, f"{merged[0].where} says: {merged[1]}")
         return replace(
@@ -135,6 +160,6 @@ def behind(one: Finding, beside: Beside, log: Log) -> Finding:
         for_it=(*one.for_it, *rows),
         why=f"{one.says}. An adapter is trained: a sync that sends the base alone leaves the "
         "sampler where it began",
-        advice="let the sync send the adapter, or the merged weights, and ask the sampler which "
-        f"adapters it holds; {one.fix}",
+        advice="let the sync send the adapter, or the merged weights (verl: lora.merge=True), "
+        f"and ask the sampler which adapters it holds; {one.fix}",
     )

@@ -53,7 +53,7 @@ _PATTERNS = tuple(
         (
             "rollout_kl",
             r"(\w+/)?(rollout_corr|mismatch)/(rollout_)?(k3_)?kl|"
-            r"(\w+/)*(vllm_kl|mismatch_kl(/mean)?|train_rollout_kl)",
+            r"(\w+/)*(vllm_kl|roll_kl|mismatch_kl(/mean)?|train_rollout_kl)",
         ),
         (
             "effective_share",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from course_utils.explain.collectives import Collectives
 from course_utils.explain.complaints import Complaints
-from course_utils.explain.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.entries import MAX_QUOTE, Entry, Line, place
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
 from course_utils.explain.log_words import RESUMES
@@ -46,6 +46,11 @@ REFUTED = {  # messages that the numbers behind them make harmless
     "checkpoint_without_gradient": _gradients_arrive,
     "head_is_new": _trains_it,
 }
+
+
+def _is_behind(log: Log, one: Finding) -> bool:
+    """Whether a run came after this refusal, which it had to mend."""
+    return len(log.entries) > 1 and place(one.at) < place(log.entries[0])
 
 
 @dataclass
@@ -96,6 +101,8 @@ class Heard:
             if key == "aborted" and self._is_end_of_a_wait():
                 continue
             if key in REFUTED and REFUTED[key](log):
+                continue
+            if key == "no_pad_token" and _is_behind(log, one):
                 continue
             if key == "ranks_disagree":
                 yield self._wait(one)

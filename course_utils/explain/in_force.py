@@ -13,15 +13,20 @@ from course_utils.explain.sentences import is_prose
 
 _SHOWN_BY = (  # words of advice, and what a log that follows it, or cannot, has in it
     (r"gradient checkpointing", r"gradient_checkpointing['\"]?\s*[:= ]\s*['\"]?true"),
-    (r"truncated importance sampling", r"importance_sampling_ratio|rollout_is\b|\btis_\w+"),
+    (
+        r"truncated importance sampling",
+        r"importance_sampling_(?:ratio|correction['\"]?\s*[:= ]\s*['\"]?true)|rollout_is\b|"
+        r"\btis_\w+|--use-tis\b",
+    ),
     (r"entropy[_ ](?:coeff|bonus|term)", r"entropy_coeff['\"]?\s*[:= ]\s*0(?:\.0+)?(?![.\d])"),
     (
-        r"is_trainable=True|\badapter\b",
+        r"is_trainable=True|(?<!send the )\badapter\b(?! itself|'s)",
         r"trainable params:?\s*[1-9]|(?:train|finetuning)_type['\"]?\s*[:= ]\s*full|"
         r"Trainable \[100\.",
     ),
     (r"log grad_norm", r"^(?:actor/|train/)?grad_norm$"),
     (r"label under the last token", r"\(-100, ?\d+\)"),
+    (r"save through the Trainer", r"\btrainer\.py\b.*\bSaving model checkpoint to\b"),
     (r"zero_to_fp32", r"save_strategy['\"]?\s*[:= ]\s*['\"]?no\b"),
 )
 _TRIED_BY = (  # and what a sentence says that was tried
@@ -49,7 +54,9 @@ _SETTING = re.compile(r"\b(\w+_\w+)='?([\w.]+)'?")
 def with_what_is_in_force(one: Finding, beside: Beside, log: Log) -> Finding:
     """The finding, which then leaves out what its log has already of its fix and next look."""
     printed = [line.text for _, line in beside.lines if not is_prose(line.text)]
-    printed += [name for entry in log.entries[-1:] for name in entry.names.values()]
+    printed += [
+        name for entry in log.entries[-1:] + log.entries[:1] for name in entry.names.values()
+    ]
     told = [line.text for line in beside.told()]
     nothing_before = one.at in log.entries[:1] and _is_first_step(one.at)
     done = (

@@ -15,6 +15,14 @@ _COLUMN = re.compile(
 _PREPARED = re.compile(r"['\"]input_ids['\"]")
 _MASKS = re.compile(r"(?<![\w.])-100\b")
 _PAIR = re.compile(r"\(['\"](?P<token>[^'\"]*)['\"], (?P<label>True|False|\d+)\)")
+_STEPS = re.compile(
+    r"\bstep_separator\b.*|\bstep[- ]?wise[- ]?(?:reward|supervis)\w*|\bPRM(?:Trainer|Config)?\b|"
+    r"\bprocess[- ]reward\w*",
+    re.IGNORECASE,
+)
+_BAD = re.compile(r"(\d[\d,]*) (?:\w+ ){0,2}(?:bad|wrong|incorrect|negative)\b", re.I)
+_TOKENS = re.compile(r"(\d[\d,]*) (?:tokens\b(?! per)|in (?:all|total))", re.IGNORECASE)
+CLOSE = 5e-4  # of an accuracy
 FEWEST, NEARLY_ALL, SURE = 6, 0.98, 9.0  # tokens of a row; of an accuracy; the row itself
 BECOMES = {"bool": "True"}  # and elsewhere a large whole number
 CAST = (
@@ -28,7 +36,7 @@ def not_masked(beside: Beside, log: Log) -> Iterator[Finding]:
     """Labels of prepared rows in a type without -100, which the code writes into them."""
     for line in (line for _, line in beside.lines):
         found = _COLUMN.search(line.text)
-        masks = beside.matching(_MASKS)
+        masks = beside.matching(_MASKS) or _of_steps(beside, log)
         if not found or not _PREPARED.search(line.text) or not masks:
             continue
         kind = found["kind"]
@@ -38,9 +46,35 @@ def not_masked(beside: Beside, log: Log) -> Iterator[Finding]:
             f"{masks[0].where} says: {masks[0].text.strip()[:MAX_QUOTE]}",
             *_shown(beside),
             *_too_right(log),
+            *_by_number(beside, log),
         )
         yield Finding("mask_not_kept", SURE, line, proof, why=why)
         return
+
+
+def _of_steps(beside: Beside, log: Log) -> tuple[Line, str] | None:
+    """What says that one token of each step is judged, where nearly all are right at once."""
+    return beside.matching(_STEPS) if _too_right(log) else None
+
+
+def _by_number(beside: Beside, log: Log) -> list[str]:
+    """The share of tokens that are no bad step, if it is the first accuracy."""
+    bad, tokens = beside.matching(_BAD), beside.matching(_TOKENS)
+    if not bad or not tokens:
+        return []
+    few, all_ = _number(_BAD, bad), _number(_TOKENS, tokens)
+    hits = finite(log.values("eval_accuracy"))
+    if not hits or not 0 < few < all_ or abs(1 - few / all_ - hits[0]) > CLOSE:
+        return []
+    where = " and ".join(dict.fromkeys(one.where for one, _ in (bad, tokens)))
+    return [
+        f"1 - {few:,} / {all_:,} is {1 - few / all_:.4g} ({where}): what a model has right that "
+        "calls every token good"
+    ]
+
+
+def _number(pattern: re.Pattern, found: tuple[Line, str]) -> int:
+    return int(pattern.search(found[1])[1].replace(",", ""))
 
 
 def _shown(beside: Beside) -> list[str]:

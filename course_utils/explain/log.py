@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from course_utils.explain import log_words
 from course_utils.explain.entries import MAX_QUOTE, Entry, Line
-from course_utils.explain.shown_again import is_shown_again
+from course_utils.explain.shown_again import as_evaluation, is_shown_again
 
 MAX_KEPT, MAX_RUNS = 20_000, 8
 _OFF = r"(?![\"']?\s*[:=]\s*(false|no|1(\.0*)?)\b)"  # without a scaler a scale of 1 is printed
@@ -17,10 +17,11 @@ _SCALER = re.compile(
     re.IGNORECASE,
 )
 _ERROR = re.compile(r"^Traceback \(most recent|^\w*(Error|Exception)\b")
-_SCALE = re.compile(r"Attempted loss scale: ([\d.e+]+), reducing to ([\d.e+]+)")
+_SCALE = re.compile(r"Attempted loss scale: ([\d.e+]+), (?:reducing to|but hysteresis)")
 _NO_SCALE_LEFT = re.compile(r"loss scale already at minimum", re.IGNORECASE)
 POLICY = {"reward", "reward_std", "kl_loss", "kl", "policy_loss", "length", "advantage_max"}
 TRAINED = ("loss", "policy_loss", "grad_norm")  # training rests on them
+FEW_ROWS = 3  # with a step
 FALLS_BACK = 0.9  # of the last step or epoch: what is below it began anew
 
 
@@ -59,6 +60,7 @@ class Log:
     empty_cell: Entry | None = None  # the first row in which nan stands for no number
     begun_again: Entry | None = None  # its epoch falls back and its step goes on
     summary: Entry | None = None  # what sums up a whole run
+    _evaluates: bool = False  # the last line with words names an evaluation of checkpoints
     _states: dict[str, str] = field(default_factory=dict)
     _turning: set[int] = field(default_factory=set)
     _counts: dict[str, float] = field(default_factory=dict)  # the last step and epoch
@@ -81,6 +83,8 @@ class Log:
         del self.skips[:-MAX_KEPT]
 
     def _hear_words(self, line: Line) -> None:
+        if line.text.strip():
+            self._evaluates = bool(self.entries and log_words.EVALUATES.search(line.text))
         if not self.entries and log_words.RESUMED.search(line.text):
             self.resumed = line
         if self.entries and log_words.RESUMES.search(line.text):
@@ -108,6 +112,8 @@ class Log:
         One that is pasted beside it replaces nothing: what was said of the run before still holds.
         """
         self.num_entries += 1
+        if self._evaluates and self._is_of_checkpoint(entry):
+            entry = as_evaluation(entry)
         restart = "" if _is_evaluation(entry) else self._restart(entry)
         if restart:
             self._begin_anew(restart)
@@ -181,6 +187,22 @@ class Log:
         if is_shown_again(entry, self.entries):
             return ""
         return f"{entry.names.get(name, name)} falls from {last:g} to {now:g} at {entry.where}"
+
+    def _is_of_checkpoint(self, entry: Entry) -> bool:
+        """Whether an entry without rate and gradient stands at a step that the run has passed."""
+        step, last = entry.numbers.get("step"), self._counts.get("step")
+        is_told = {"learning_rate", "grad_norm"} & entry.numbers.keys()
+        return None not in (step, last) and step <= last and not is_told
+
+    def is_other_row(self, entry: Entry) -> bool:
+        """Whether a row of bare numbers, or a reply with its mark, has no step, and each entry of
+        a long run has one."""
+        is_row = not re.search("[A-Za-z:={]", entry.text) or (
+            entry.numbers.keys() == {"reward"} and log_words.JUDGED.search(entry.text)
+        )
+        if not is_row or {"step", "epoch"} & entry.numbers.keys() or len(self.entries) < FEW_ROWS:
+            return False
+        return all("step" in one.numbers for one in self.entries)
 
     def _is_whole_epoch(self, epoch: float) -> bool:
         """Whether an epoch is counted in whole numbers, and is that of the entry before."""

@@ -20,6 +20,13 @@ ANOTHER_RUN = re.compile(  # the head of a block that is pasted beside the run
     rf"(?:[^:=]{{0,90}}{_OF_ANOTHER}:\s*$|\W{{1,6}}[^:=]{{0,60}}{_OF_ANOTHER}\W*$)",
     re.IGNORECASE,
 )
+EVALUATES = re.compile(  # the head of a table of checkpoints
+    r"^\W*(?:eval\w*|validation|held[- ]out|test (?:set|split|data|pairs|scores?|accuracy))\b"
+    r"(?!.*\bruns?\b)[^=|]*$|"
+    r"\b(?:each|all|same|every|saved) (?:\w+ )?checkpoints?\b",
+    re.IGNORECASE,
+)
+JUDGED = re.compile(r"\breward\s*[:=]\s*-?[\d.]+(?:\s*/\s*\d+)?\s+-?[\d.]+\s*$", re.IGNORECASE)
 NO_KL = re.compile(r"\b(?:beta|kl_coef)\b\W*(?:is|=|:)?\W*0(?:\.0+)?(?![\d.])", re.IGNORECASE)
 WEIGHS_KL = re.compile(
     r"\b(?:beta|kl_coef|kl_loss_coef)['\"]?\s*[:=]\s*['\"]?(?!0(?:\.0*)?(?![\d.]))\d", re.IGNORECASE

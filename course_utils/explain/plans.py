@@ -25,12 +25,24 @@ _REPLIES = re.compile(
     r"\s*[=:]?\s*(\d+)"
 )
 _OF_A_POLICY = re.compile(r"GRPO|RLOO", re.IGNORECASE)
+_KEPT_AT = re.compile(
+    r"\btokenized(?:_dataset|_data)?_(?:path|dir)['\"]?[\s:=]+['\"]?(?!none\b|null\b|false\b)[\w./~-]+",
+    re.IGNORECASE,
+)
+_PREPARES = re.compile(
+    r"Running tokenizer on|Converting format of dataset|\bTokeniz(?:e|ing)\b.*(?:\d%|\d/\d)|"
+    r"^\s*Map\b.*\d/\d|Tokenized dataset is saved",
+    re.IGNORECASE,
+)
+_PACKS = re.compile(r"\b(?:neat_)?packing['\"]?\s*[:=]\s*['\"]?true\b", re.IGNORECASE)
+_OF_FILE = re.compile(r"^\s*(\d[\d,]*)\s+\S+\.(?:jsonl?|csv|tsv|parquet|txt)\s*$")
+_LIMIT = re.compile(r"\b(?:max_samples|max_train_samples)['\"]?\s*[:=]\s*['\"]?(\d+)")
 MORE = 1.5  # times the steps that rows, epochs and batch size make
 
 
 def plans(log: Log, beside: Beside) -> Iterator[Finding]:
     """What is wrong with the plan of a run, whether or not it has entries."""
-    for rule in (_goes_past_its_end, _more_steps_than_rows):
+    for rule in (_goes_past_its_end, _more_steps_than_rows, _other_rows_than_the_file):
         if found := rule(log, beside):
             yield found
 
@@ -113,6 +125,34 @@ def _more_steps_than_rows(log: Log, beside: Beside) -> Finding | None:
         advice="give max_steps by hand, or another version of the loop that makes the plan; the "
         "time per step is not at fault",
     )
+
+
+def _other_rows_than_the_file(log: Log, beside: Beside) -> Finding | None:
+    """Far other rows than in the file, a folder of prepared ones, and nothing that prepares any."""
+    rows, kept = beside.matching(_ROWS), beside.matching(_KEPT_AT)
+    if None in (rows, kept) or beside.matching(_PREPARES) or beside.matching(_PACKS):
+        return None
+    number, files = _number(_ROWS, rows), beside.all_matching(_OF_FILE)
+    limits = [int(_LIMIT.search(words)[1]) for _, words in beside.all_matching(_LIMIT)]
+    others = [(line, words) for line, words in files if _apart(_count(words), number)]
+    if not others or len(others) < len(files) or any(not _apart(n, number) for n in limits):
+        return None
+    line, words = others[0]
+    proof = (
+        f"{line.where} says: {words.strip()}",
+        f"{rows[0].where} says: {rows[1]}",
+        f"{kept[0].where} says: {kept[1]}; no line shows that rows are prepared in this run",
+    )
+    rival = "rows that are filtered out, or cut away by a limit, would be missing as well"
+    return Finding("rows_prepared_before", 6.5, rows[0], proof, (rival,))
+
+
+def _apart(one: int, other: int) -> bool:
+    return max(one, other) > MORE * max(min(one, other), 1)
+
+
+def _count(words: str) -> int:
+    return int(_OF_FILE.search(words)[1].replace(",", ""))
 
 
 def _replies_to_a_prompt(log: Log, beside: Beside) -> int | None:

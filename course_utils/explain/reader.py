@@ -39,7 +39,7 @@ from course_utils.explain.saved import garbled_once_saved
 from course_utils.explain.served_adapter import without_effect
 from course_utils.explain.serving import served
 from course_utils.explain.shown_again import is_summary
-from course_utils.explain.shown_rows import shown_rows
+from course_utils.explain.shown_rows import rows_without_label, shown_rows
 from course_utils.explain.side_tables import side_tables
 from course_utils.explain.spoken import spoken
 from course_utils.explain.standstill import standstill
@@ -95,6 +95,8 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
     """Explain what a reader made of a log; `num_lines` is asked once all has been read."""
     log, heard, beside = Log(), Heard(), Beside()
     for part in parts:
+        if isinstance(part, Entry) and log.is_other_row(part):
+            part = Line(part.where, part.text)
         beside.hear(part)
         if isinstance(part, Entry) and is_summary(part, log.summary):
             log.summary = log.summary or part
@@ -142,7 +144,7 @@ def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
     found += [*served(beside), *compared(beside), *spoken(beside), *names_apart(beside)]
     found += [*plans(log, beside), *templates(beside), *without_effect(beside)]
     found += [*another_end(beside), *shown_rows(beside), *turned_round(beside, log)]
-    found += not_masked(beside, log)
+    found += [*not_masked(beside, log), *rows_without_label(beside, log)]
     if not any(one.weight >= LATER for one in found):
         found += standstill(beside)
     if all(one.cause.healthy for one in found):

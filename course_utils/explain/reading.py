@@ -47,6 +47,7 @@ PLAIN = re.compile(
     re.IGNORECASE,
 )
 AHEAD = re.compile(r"^\s*(?P<name>step)\s+(?P<value>\d+)(?:\s*/\s*\d+)?\s*\|", re.IGNORECASE)
+BRACKETED = re.compile(r"^\s*\[(step\s+\d+(?:/\d+)?)\](?=\s+[\w/]+\s+\S+\s*\|)", re.IGNORECASE)
 COMMAND = re.compile(r"\s\\$|^\s*(?:--[\w-]+|\+*\w+(?:\.\w+){2,}=\S)")  # its settings
 TUNED = re.compile(r"^\s*(?P<epoch>\d+)\|(?P<step>\d+)\|")  # of torchtune
 FORMS = (  # and a sign without which a line is not of that form
@@ -89,6 +90,7 @@ def _read(lines: Iterable[str]) -> Iterator[Entry | Line]:
     unnamed = Unnamed()
     for joined in parts(lines):
         where, text = f"line {joined[0][0]}", "".join(text for _, text in joined)
+        text = BRACKETED.sub(r" \1|", text)
         if boxes.feed(where, text):
             continue
         yield from _closed(boxes)
@@ -111,7 +113,7 @@ def _read(lines: Iterable[str]) -> Iterator[Entry | Line]:
         elif of_epoch:
             found = [of_epoch.beneath(one) for one in found]
         found = unnamed.without_others(found, text)
-        yield from (one for one in found if ranks.hears(one, who))
+        yield from (one for one in found if ranks.hears(one, who, text))
         if not found:
             said = joined
         else:  # a message may stand beside the numbers

@@ -22,10 +22,14 @@ _FLOAT32_KEPT = re.compile(
     re.IGNORECASE,
 )
 _STATE_SIZE = re.compile(r"optim.*?\s(?P<size>\d+(?:\.\d+)?)\s*(?P<unit>[MG])(?:i?B)?\s*$", re.I)
+_WHOLE_SIZE = re.compile(r"(?=.*weights?\b)(?=.*\b(?:optim\w*|adam)\b)", re.IGNORECASE)
+_OF_RUN = re.compile(r"(?P<who>\b\w+)[ :=]+(?P<size>\d+(?:\.\d+)?) ?(?P<unit>[MG])(?P<i>i?)B\b")
+_WEIGHTS = re.compile(r"\b(\d+(?:\.\d+)?) ?(?:B|billion) (?:param|weights)", re.IGNORECASE)
 _RATE = re.compile(r"^(?:lr|learning[ _]rate)$", re.IGNORECASE)
 SAME, OPENS, FEW = 0.03, 1.5, 6  # of a loss; times the others; rows
 _NO_LOSS = re.compile(r"lr\b|learning|norm|grad|time|tok|step|s/it|mem", re.IGNORECASE)
 THIRD = (2.5, 3.6)  # by which 12 bytes a weight are more than 4
+SIX, TWELVE = (5.5, 6.6), 11.5  # bytes a weight: three numbers of bfloat16; of float32
 ROUNDED = (
     "weights and Adam's moments are kept in bfloat16, with no float32 copy of the weights: updates "
     "that are small beside a weight are rounded away, the more of them the smaller the rate, and "
@@ -46,10 +50,10 @@ def gap_as_the_rate_falls(beside: Beside) -> Iterator[Finding]:
     for table in side_tables(beside):
         if not (gap := _gap(table)):
             continue
-        sizes = _sizes(beside)
+        sizes = _sizes(beside) or _sizes_a_weight(beside)
         proof = (f"{kept[0].where} says: {kept[1]}", gap, *sizes)
         at = table.rows[-1][0]
-        against = () if sizes else ("no line shows the size of the optimizer's state",)
+        against = () if sizes else ("no rule tells the size of the optimizer's state",)
         yield Finding(
             "rounding_swallows",
             8.5 if sizes else 5.5,
@@ -108,6 +112,29 @@ def _sizes(beside: Beside) -> list[str]:
         f"{large['size']}{large['unit']} at {other.where}: about 4 bytes a weight (two moments in "
         "bfloat16) against 12 (weights and two moments in float32)"
     ]
+
+
+def _sizes_a_weight(beside: Beside) -> list[str]:
+    """Bytes a weight of weights and optimizer in the runs that one line names: 6 and 12 or more."""
+    counted = beside.matching(_WEIGHTS)
+    weights = float(_WEIGHTS.search(counted[1])[1]) * 1e9 if counted else 0.0
+    for _, line in beside.lines if weights else ():
+        if not _WHOLE_SIZE.search(line.text):
+            continue
+        each = {one["who"]: _bytes(one) / weights for one in _OF_RUN.finditer(line.text)}
+        low, high = (pick(each, key=each.get, default="") for pick in (min, max))
+        if len(each) > 1 and SIX[0] < each[low] < SIX[1] and each[high] > TWELVE:
+            return [
+                f"{line.where} says: {' '.join(line.text.split())}; at {counted[1].split()[0]} "
+                f"weights ({counted[0].where}) {low} has {each[low]:.1f} bytes a weight and {high} "
+                f"{each[high]:.1f}: 6 are weight and two moments in bfloat16, 12 in float32"
+            ]
+    return []
+
+
+def _bytes(one: re.Match) -> float:
+    base = 1024 if one["i"] else 1000
+    return float(one["size"]) * base ** (3 if one["unit"] == "G" else 2)
 
 
 def _of_size(one: tuple[float, re.Match, Line]) -> float:

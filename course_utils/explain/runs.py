@@ -12,6 +12,7 @@ from course_utils.explain.finding import AFTER_IT, Finding
 from course_utils.explain.log import TRAINED, Log
 from course_utils.explain.numbers import said
 from course_utils.explain.rules import RULES, RULES_OF_SETTINGS
+from course_utils.explain.sentences import is_prose
 from course_utils.explain.worries import worries
 
 MAX_NAMED = 3
@@ -85,6 +86,7 @@ def with_difference(one: Finding, bad: Log, good: Log, log: Log, beside: Beside)
         (before, now)
         for before, now in _different(mine, others)
         if not any(now.said in row for row in one.for_it)  # what decides has told it
+        and not any(_is_of_no_run(each, log) for each in (before, now))
     ]
     rows = tuple(
         f"{before.written} {before.value} in it, {now.value} in the run of {span(good)} "
@@ -99,6 +101,14 @@ def with_difference(one: Finding, bad: Log, good: Log, log: Log, beside: Beside)
     why = f"with {before.written} {before.value}, and not with {now.value}: {one.says}"
     advice = f"{now.written} {now.value}, as in the other run, until the reason is found; {one.fix}"
     return replace(one, for_it=(*one.for_it, *rows), why=why, advice=advice)
+
+
+def _is_of_no_run(one: Setting, log: Log) -> bool:
+    """Whether a setting is a number of an entry, or told of a trial in a sentence behind all."""
+    if is_prose(one.line.text) and place(one.line) > place(log.entries[-1]):
+        return True
+    runs = (*log.earlier, log)
+    return any(entry.where == one.line.where for run in runs for entry in run.entries)
 
 
 def _different(one: Beside, other: Beside) -> Iterator[tuple[Setting, Setting]]:

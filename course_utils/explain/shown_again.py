@@ -1,9 +1,11 @@
 """Entries that show again what a log has said: the summary of a run, a table of its steps."""
 
 import math
+from dataclasses import replace
 
 from course_utils.explain.entries import NO_METRIC, Entry
 
+EVALUATED = ("loss", "accuracy")  # names that get "eval_" before them
 ROUNDED = 5e-3  # of a number that is shown again with fewer digits
 
 
@@ -26,3 +28,16 @@ def is_shown_again(entry: Entry, entries: list[Entry]) -> bool:
     is_renamed = any(old.names[name] != entry.names[name] for name in shared)
     pairs = ((old.numbers[name], entry.numbers[name]) for name in shared)
     return is_renamed and all(math.isclose(*pair, rel_tol=ROUNDED) for pair in pairs)
+
+
+def as_evaluation(entry: Entry) -> Entry:
+    """The entry with its loss and accuracy as those of an evaluation.
+
+    >>> as_evaluation(Entry("line 9", "", {"step": 5.0, "loss": 0.6})).numbers
+    {'step': 5.0, 'eval_loss': 0.6}
+    """
+
+    def renamed(some: dict) -> dict:
+        return {f"eval_{name}" if name in EVALUATED else name: one for name, one in some.items()}
+
+    return replace(entry, numbers=renamed(entry.numbers), names=renamed(entry.names))

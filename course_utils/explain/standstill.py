@@ -29,6 +29,12 @@ _AT_A_LEVEL = re.compile(
     r"^\s*(?:at|around|near|on|in|to)\s+(?:~|about )?(?:\d*\.\d+|a (?:local|plat)|ln|"
     r"(?:the |one )?same (?:value|number|level|loss|score|reward))"
 )
+_AT_STEPS = re.compile(  # a step or a range of them, which a curve has and a standstill has not
+    r"\s*(?:[a-z]+ ){0,2}?(?:at|around|near|between|from|about|after) (?:the )?~?"
+    r"(?:(?:steps?|updates?|iter\w*) ~?(?:\d+ ?(?:-|to|and) ?)?|\d+ ?(?:-|to|and) ?)(\d{2,})\b"
+    r"(?! ?(?:s\b|sec|min|h\b|hour|%|\.\d|epoch|GPU|node|rank|[GM]i?B))",
+    re.IGNORECASE,
+)
 _NOT_SO = re.compile(
     r"\b(?:not|never|no longer|avoid|may|might|could|can|if|potential|possible|"
     r"prevent|would|used to)"
@@ -61,7 +67,7 @@ _STACKS = (
     "and run with TORCH_DISTRIBUTED_DEBUG=DETAIL NCCL_DEBUG=INFO; the numbers before it "
     "are no cause"
 )
-SURE = 6.6
+SURE, BEYOND = 6.6, 1.1  # times the step at which a run is said to stand
 
 
 def standstill(beside: Beside) -> Iterator[Finding]:
@@ -85,6 +91,7 @@ def standstill(beside: Beside) -> Iterator[Finding]:
 
 
 def _said_so(beside: Beside) -> tuple[Line | None, str]:
+    last = beside.last_step
     for line in beside.told():
         for found in _STANDS.finditer(line.text):
             before, after = line.text[: found.start()], line.text[found.end() :]
@@ -92,6 +99,8 @@ def _said_so(beside: Beside) -> tuple[Line | None, str]:
                 continue
             if _MOVES.search(found[0]) and _LEARNS.search(before):
                 continue
+            if (at := _AT_STEPS.match(after)) and last > BEYOND * float(at[1]):
+                continue  # the run went on
             start = max(0, found.start() - 40)
             return line, line.text[start : found.end() + 60].strip()
     return None, ""

@@ -8,6 +8,7 @@ NUMBER = (
     r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|"
     r"(?i:nan(?:\(ind\))?|inf(?:inity)?)(?![a-zA-Z]))"
 )
+VALUE_LAST = re.compile(rf"\s{NUMBER}$")
 DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,000)+|[1-9]\d{0,2}(?:,\d{3}){2,}")
 _LOGGER = re.compile(r"^\d{4}-\d\d-\d\d[ T][\d:,.]+ .*? : (?=\S)")  # the time, who speaks
@@ -54,9 +55,10 @@ class Table:
 
     def _is_header(self, found: list[str]) -> bool:
         known = [self._canonical(cell) for cell in found]
-        return sum(name is not None for name in known) >= 2 and not any(
-            re.fullmatch(NUMBER, cell) for cell in found
-        )
+        held = [cell for cell, name in zip(found, known, strict=True) if name is not None]
+        if sum(bool(VALUE_LAST.search(cell)) for cell in held) > 1:
+            return False  # a row of names, each with its number
+        return len(held) >= 2 and not any(re.fullmatch(NUMBER, cell) for cell in found)
 
 
 def cells(text: str) -> list[str] | None:

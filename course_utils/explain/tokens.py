@@ -31,6 +31,8 @@ SHOWN = 4.5  # of a hint that a line of code bears out
 
 def masked(one: Finding, beside: Beside, log: Log) -> Finding:
     """A response key that is not found, or rows that are cut before their reply begins."""
+    if one.why:
+        return one
     if not any(log.values("loss")) and (found := beside.matching(_NO_KEY)):
         said = f"{found[0].where} says: {found[1]}"
         return replace(

@@ -13,6 +13,7 @@ _BY_CODE = {one.exit_code: key for key, one in CAUSES.items() if one.exit_code i
 _BY_SIGNAL = {one.signal: key for key, one in CAUSES.items() if one.signal}
 _ASKED = re.compile(r"Tried to allocate ([\d.]+) ([KMG]i?B)")
 _FREE = re.compile(r"([\d.]+) ([KMG]i?B) (?:is )?free")
+_OF = re.compile(r"(?:\d[\d,.]*\s*(?:(?:out )?of (?:the )?|/\s*))?[\d,.]*$")
 _BYTES = {"K": 2**10, "M": 2**20, "G": 2**30}
 
 
@@ -25,11 +26,21 @@ def findings_in(line: Line | Entry) -> list[Finding]:
     lower = line.text.lower()
     for key, weight, held, pattern in PHRASES:
         if held in lower and (matched := pattern.search(line.text)):
-            said = [f"{line.where} says: {matched[0]}"]
+            said = [f"{line.where} says: {_counted(line.text, matched)}{matched[0]}"]
             if key == "cuda_memory" and (odd := _free_above_asked(line.text)):
                 key, said = "memory_odd", [*said, odd]
             return [Finding(key, weight, line, for_it=tuple(said))]
     return []
+
+
+def _counted(text: str, matched: re.Match) -> str:
+    """What stands just before words that begin with a number, and belongs to that number.
+
+    >>> text = "869 out of 1000 instances"
+    >>> _counted(text, re.search("[0-9]+ instances", text))
+    '869 out of '
+    """
+    return _OF.search(text[: matched.start()])[0] if matched[0][:1].isdigit() else ""
 
 
 def _free_above_asked(text: str) -> str:

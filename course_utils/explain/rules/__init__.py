@@ -33,6 +33,7 @@ from course_utils.explain.rules import (
     replies,
     reply_weights,
     resumes,
+    reward_code,
     rows_by_id,
     rows_packed,
     same_scores,
@@ -56,9 +57,9 @@ MODULES = (
 RULES = tuple(rule for module in MODULES for rule in module.RULES)
 BESIDE_SETTINGS = (
     *(hidden, token_error, first_update, staleness, ends, resumes, unfilled),
-    *(same_scores, summaries, epochs, past_the_end, training, hardly_moved),
+    *(preference, sync, same_scores, summaries, epochs, past_the_end, training, hardly_moved),
     *(cache_kept, counted, distilled, one_candidate, pooled, storage, without_advantage),
-    *(rows_by_id, kept_in_bfloat16, learns_anyway, rows_packed, looks_worse),
+    *(reward_code, rows_by_id, kept_in_bfloat16, learns_anyway, rows_packed, looks_worse),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,

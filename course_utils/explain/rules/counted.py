@@ -1,10 +1,11 @@
 """Tokens that a setting puts into the loss, or takes out of it: `rule(log, beside)`."""
 
+import math
 import re
 from statistics import median
 
 from course_utils.explain.beside import Beside
-from course_utils.explain.entries import Entry
+from course_utils.explain.entries import Entry, Line
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import listed, said, thirds, trend
@@ -21,6 +22,21 @@ _BY_PLACE = re.compile(
     r"the (?:end|last)|intermediate\w*|earlier steps?|first steps?)\b.*\d\.\d+\W*$",
     re.IGNORECASE,
 )
+_ID = (
+    r"(?:convert_tokens_to_ids\(\s*['\"](?P<token{0}>[^'\"]+)['\"]\)|"
+    r"\w*(?:eos|eot|im_end|end)\w*_ids?\b)"
+)
+_APPENDS = re.compile(
+    r"\b(?:(?P<a>\w+)\s*=\s*(?P=a)\s*\+|(?P<b>\w+)\s*\+=)\s*\[?[\w.]*?" + _ID.format("") + r"|"
+    r"\b(?P<c>\w+)\.(?:append|extend)\(\[?[\w.]*?" + _ID.format("_b")
+)
+_MASK_OF_ALL = (
+    r"\b(?!att)\w*mask\w*(?:\[\w+\])?\s*(?:\+=|=|\.extend\()[^#]*\[1(?:\.0)?\]\s*\*\s*len\({0}\)"
+)
+_DUMPED = re.compile(
+    r"['\"](?P<token>[^'\"]+)['\"]\s+(?P<logp>-\d+(?:\.\d+)?)\s+(?P<reference>-\d+(?:\.\d+)?)\b"
+)
+NEAR, FEW_ROWS = 8, 3  # lines of code; of a dump
 JUMPS, LESS = 3.0, 0.5  # times the norms before; of the calls
 FUSED_COUNTS = (
     "the loss counts the tool results that stand in a completion: the fused loss of this setting "
@@ -53,6 +69,54 @@ def tool_results_counted(log: Log, beside: Beside) -> Finding | None:
     weight, turned = (8.5, jump[0]) if jump else (6.5, first)
     why, advice = FUSED_COUNTS, UNFUSED
     return Finding("tool_results_learnt", weight, turned, tuple(proof), why=why, advice=advice)
+
+
+def forced_token_counted(log: Log, beside: Beside) -> Finding | None:
+    """Code appends a token to what was sampled and gives all of it the mask 1; the run breaks."""
+    lines = [line for _, line in beside.lines] if log.kind() == "policy" else []
+    for number, line in enumerate(lines):
+        if not (appended := _APPENDS.search(line.text)):
+            continue
+        ids = next(name for name in appended.group("a", "b", "c") if name)
+        counts = re.compile(_MASK_OF_ALL.format(re.escape(ids)))
+        mask = next(
+            (one for one in lines[number + 1 : number + NEAR] if counts.search(one.text)), None
+        )
+        token = next((name for name in appended.group("token", "token_b") if name), "")
+        dump, broken = _drifts(lines, token), _breaks(log)
+        if mask is None or not (dump or broken):
+            continue
+        proof = (
+            f"{line.where} says: {line.text.strip()}",
+            f"{mask.where} says: {mask.text.strip()}",
+            *dump,
+            *broken,
+        )
+        return Finding("forced_token_learnt", 8.8, mask, proof)
+    return None
+
+
+def _drifts(lines: list[Line], token: str) -> list[str]:
+    """How the log-prob of that token falls in rows that are dumped: token, policy, reference."""
+    rows = [(line, found) for line in lines if (found := _DUMPED.search(line.text))]
+    mine = [(line, found) for line, found in rows if token and found["token"].strip() == token]
+    if len(mine) < FEW_ROWS or not float(mine[-1][1]["logp"]) < 2 * float(mine[0][1]["logp"]) < 0:
+        return []
+    (first, a), (last, b) = mine[0], mine[-1]
+    return [
+        f"its log-prob is {a['logp']} at {first.where} and {b['logp']} at {last.where}, that of "
+        f"the reference {a['reference']} and {b['reference']}"
+    ]
+
+
+def _breaks(log: Log) -> list[str]:
+    """The first entry in which the run is not finite, if it was before."""
+    for name in ("grad_norm", "policy_loss", "kl_loss", "loss"):
+        series = log.series(name)
+        at = next((n for n, (_, value) in enumerate(series) if not math.isfinite(value)), 0)
+        if at:
+            return [f"{said(series[at][0], name)} at {series[at][0].where}"]
+    return []
 
 
 def _jump(log: Log) -> tuple[Entry, str] | None:
@@ -99,4 +163,4 @@ def _by_place(beside: Beside) -> list[str]:
     return [f"{line.where} says: {' '.join(line.text.split())}" for line in (last[0], others[0])]
 
 
-RULES_OF_SETTINGS = (tool_results_counted, last_step_alone)
+RULES_OF_SETTINGS = (tool_results_counted, last_step_alone, forced_token_counted)

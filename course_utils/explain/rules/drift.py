@@ -166,14 +166,14 @@ def ratio_dies(log: Log) -> Finding | None:
         f"{said(last, 'importance_ratio')} at {last.where}: they agree at first, and move apart "
         "with every update",
     )
-    if replies := _replies_stay(log):
+    if replies := replies_stay(log):
         turned = next(e for e, ratio in series if ratio < 1 / NEAR_ONE)
         return Finding("stale_sampler", 7.4, turned, (*proof, *replies), why=NEVER_SENT)
     rival = "a run that breaks moves apart as well: one weight in both, after an update, tells"
     return Finding("stale_sampler", 6.5, last, proof, (rival,))
 
 
-def _replies_stay(log: Log) -> tuple[str, ...]:
+def replies_stay(log: Log) -> tuple[str, ...]:
     """Reward and length by thirds, where neither moves though the rate is above 0."""
     rates = finite(log.values("learning_rate"))
     if not rates or max(rates) <= 0:

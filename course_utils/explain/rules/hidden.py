@@ -2,6 +2,7 @@
 
 import math
 import re
+from itertools import pairwise
 from statistics import median
 
 from course_utils.explain.beside import Beside
@@ -28,6 +29,19 @@ OF_FLAGS = (
     "DeepSpeed (the loss of a pretrained model is about 1 to 3), then with another version of it "
     "or overlap_comm false, and with another attention kernel; logging_nan_inf_filter=False shows "
     "the nan",
+)
+_REPLIES_ALONE = re.compile(
+    r"\b(?:completion|assistant)_only_loss['\"]?\s*[:=]\s*['\"]?true\b|\btrain_on_responses_only\(",
+    re.IGNORECASE,
+)
+_PACKS = re.compile(r"\b(?:sample_)?packing['\"]?\s*[:=]\s*['\"]?true\b", re.IGNORECASE)
+_PROMPT = re.compile(r"['\"]prompt['\"]\s*:\s*(?P<q>['\"])(?P<text>.+?)(?P=q)\s*[,}]")
+ALL_PROMPT = (
+    "no row has a label left: every row is cut at the limit, within its prompt, and replies alone "
+    "are learnt, so that the loss is 0 / 0, which is nan and logged as 0; the weights are nan from "
+    "the first update on",
+    "a limit above prompt and reply together (count the tokens of some rows), or shorter prompts; "
+    "drop rows without a label, and begin again from the base: what was saved is nan",
 )
 OVERFLOWS = (
     "float16 has overflowed: the loss is nan, which is logged as 0, and the learning rate stands "
@@ -91,6 +105,45 @@ def zero_at_a_rate_that_stands(log: Log, beside: Beside) -> Finding | None:
     return Finding("fp16_overflow", 8.0, turned, tuple(proof), why=why, advice=advice)
 
 
+def rows_full_of_prompts(log: Log, beside: Beside) -> Finding | None:
+    """The gradient is nan from the first entry on, replies alone are learnt, each row is as long
+    as the limit, and a prompt that is shown is longer."""
+    norms, tokens = log.values("grad_norm"), log.values("tokens")
+    if len(norms) < FEW or any(map(math.isfinite, norms)) or len(tokens) < FEW:
+        return None
+    alone, limit = beside.matching(_REPLIES_ALONE), beside.printed("max_length")
+    each = {now - before for before, now in pairwise((0.0, *tokens))}
+    if alone is None or limit is None or not limit.number or beside.matching(_PACKS):
+        return None
+    shown = _prompt_above(limit.number, beside)
+    rows = each.pop() / limit.number if len(each) == 1 else 0.0
+    if shown is None or rows < 1 or rows % 1 or any(log.values("token_accuracy")):
+        return None
+    entry = log.series("tokens")[0][0]
+    proof = (
+        f"{said(entry, 'loss', 'grad_norm', 'tokens')} at {entry.where}: {rows:g} x "
+        f"{limit.number:g}, and as many in each of {len(tokens)} entries, so every row is as long "
+        f"as {limit.written} allows, and was cut",
+        f"{shown[0].where} shows a prompt of {shown[1]} words and signs, so of about as many "
+        "tokens at least",
+        f"{alone[0].where} says: {alone[1]}",
+        f"{entry.names['grad_norm']} is nan in all {len(norms)} entries",
+    )
+    why, advice = ALL_PROMPT
+    return Finding("labels_masked", 9.3, entry, proof, why=why, advice=advice)
+
+
+def _prompt_above(limit: float, beside: Beside) -> tuple[Line, int] | None:
+    """A prompt that is shown, with its words and signs, if they are as many as the limit."""
+    for _, line in beside.lines:
+        if (found := _PROMPT.search(line.text)) is None:
+            continue
+        number = len(re.findall(r"\w+|[^\w\s]", found["text"]))
+        if number >= limit:
+            return line, number
+    return None
+
+
 def _float16(beside: Beside) -> tuple[Line, str] | None:
     """The line of a program, and no sentence, that switches float16 on."""
     lines = (line for _, line in beside.lines if not is_prose(line.text))
@@ -99,4 +152,4 @@ def _float16(beside: Beside) -> tuple[Line, str] | None:
 
 
 RULES = (norm_of_flags,)
-RULES_OF_SETTINGS = (zero_at_a_rate_that_stands,)
+RULES_OF_SETTINGS = (zero_at_a_rate_that_stands, rows_full_of_prompts)

@@ -25,16 +25,17 @@ PAST = (
     "that accelerate has prepared takes a step for each process)",
 )
 _PROCESSES = re.compile(r"\b(?:num_processes|world(?:_size)?|nproc_per_node)\W{1,3}(\d+)")
+_CARDS = re.compile(r"(?<![\w.-])(\d+) ?x ?(?:NVIDIA )?(?:GPUs?\b|[A-Z]{1,3}\d{2,4}\w*)")
 _ACCELERATE = re.compile(r"accelerat|num_processes", re.IGNORECASE)
 _PREPARED = re.compile(r"\bprepare\((?:.*\W)?\w*sched\w*.*", re.IGNORECASE)
-_WARMS_UP = re.compile(r"(?:num_)?warmup_steps['\"]?\s*[=:]\s*(\d+)")
+_WARMS_UP = re.compile(r"(?:num_)?warmup(?:_steps)?['\"]?\s*[=:]\s*(\d+)")
 _CYCLES = re.compile(r"\bcycl|num_cycles|restarts?\b|triangular", re.IGNORECASE)
 
 
 def scheduler_of_each_process(log: Log, beside: Beside) -> Finding | None:
     """The rate reaches 0 at the share of the run that one of the printed processes is."""
     found, series = _processes(beside), log.series("learning_rate")
-    processes = int(_PROCESSES.search(found[1])[1]) if found else 1
+    processes = _number(found)
     at = next((i for i, (_, rate) in enumerate(series) if rate == 0 and i), 0)
     if processes < 2 or not at or any(rate for _, rate in series[at:]):
         return None
@@ -65,10 +66,10 @@ def climbs_back(log: Log, beside: Beside) -> Finding | None:
         f"{said(top, 'learning_rate')} at {top.where}"
     ]
     found = _processes(beside)
-    processes = int(_PROCESSES.search(found[1])[1]) if found else 1
+    processes = _number(found)
     if processes < 2 or not steps or abs(step * processes / steps - 1) > NEAR:
         return _past(series, end, tuple(proof))
-    proof.append(f"{found[0].where} says: {found[1]}; {steps:g} / {processes} is {step:g}")
+    proof.append(f"{found[0].where} says: {found[1]}; {steps:g} / {processes} is about {step:g}")
     proof += _warm_too_early(series[:at], beside, processes)
     if prepared := beside.matching(_PREPARED):
         proof.append(f"{prepared[0].where} says: {prepared[1]}")
@@ -87,8 +88,18 @@ def _past(series: Rates, end: Entry, proof: tuple[str, ...]) -> Finding:
 
 
 def _processes(beside: Beside) -> tuple[Line, str] | None:
-    """What says how many processes accelerate has begun."""
-    return beside.matching(_PROCESSES) if beside.matching(_ACCELERATE) else None
+    """What says how many processes accelerate has begun, or on how many GPUs it prepares a
+    schedule."""
+    if not beside.matching(_ACCELERATE):
+        return None
+    found = beside.matching(_PROCESSES)
+    return found or (beside.matching(_CARDS) if beside.matching(_PREPARED) else None)
+
+
+def _number(found: tuple[Line, str] | None) -> int:
+    """How many processes such words say."""
+    counted = found and (_PROCESSES.search(found[1]) or _CARDS.search(found[1]))
+    return int(counted[1]) if counted else 1
 
 
 def _warm_too_early(series: Rates, beside: Beside, processes: int) -> list[str]:

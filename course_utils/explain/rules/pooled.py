@@ -1,12 +1,13 @@
 """A score that is read at the last position of a batch padded on the right: `rule(log, beside)`."""
 
+import math
 import re
 from itertools import pairwise
 
 from course_utils.explain.beside import Beside
 from course_utils.explain.entries import Entry, Line, place
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log
+from course_utils.explain.log import Log, finite
 
 _AT_THE_END = re.compile(r"(?:\b\w+(?:\([^()]*\))*|\))\[:, ?-1(?:, ?:)?\]")
 _OF_A_SCORE = re.compile(r"head|score|reward|value|classif|pool|\brm\b|last_hidden|probe", re.I)
@@ -26,6 +27,22 @@ _BESIDE = re.compile(
     r"\b(?P<how>alone|by itself|next to|together with|beside|batched with)\b(?P<what>.*?)\s"
     r"(?P<score>[-+]?\d+\.\d+)\W*$",
     re.IGNORECASE,
+)
+_PAD_IS_END = re.compile(r"\bpad_token(?:_id)?\s*=\s*[\w.]*\beos_token(?:_id)?\b")
+_REWARD_MODEL = re.compile(
+    r"\w*ForSequenceClassification\b|\b[Rr]eward[ _-]?[Mm]odel\w*|\bRewardTrainer\b"
+)
+_HALVES = re.compile(r"\[0\.50*\d?, 0\.(?:50*|49+)\d?\]")
+FEW, ROWS, AT_LN_2, NO_NORM = 6, 3, 1e-3, 1e-3  # entries; rows; of a loss; of a gradient
+BEFORE_THE_FIRST = (
+    "the two replies of a pair get one score: padding is the end token, and where the template "
+    "ends each turn with that token, the score is read before the first of them, in the part that "
+    "both share"
+)
+PAD_OF_ITS_OWN = (
+    "a pad token of its own (one that the vocabulary keeps for it, or a new one with a resized "
+    "embedding), in tokenizer.pad_token and model.config.pad_token_id; or a version of "
+    "Transformers that reads the last token that is no padding (4.50 and newer)"
 )
 FALLS, MOVES = 0.02, 0.3  # of an accuracy; of a score
 READ_AT_THE_END = (
@@ -66,6 +83,31 @@ def scored_at_padding(log: Log, beside: Beside) -> Finding | None:
         why=why,
         advice=BY_THE_MASK,
     )
+
+
+def equal_scores(log: Log, beside: Beside) -> Finding | None:
+    """The loss of a reward model stays at ln 2 to the digit, and its padding is the end token."""
+    same, of_pairs = beside.matching(_PAD_IS_END), beside.matching(_REWARD_MODEL)
+    series = [(e, v) for e, v in log.series("loss") if math.isfinite(v)]
+    if not same or not of_pairs or len(series) < FEW:
+        return None
+    if max(abs(loss - math.log(2)) for _, loss in series) > AT_LN_2:
+        return None
+    norms, halves = finite(log.values("grad_norm")), beside.all_matching(_HALVES)
+    if not (norms and max(norms) < NO_NORM) and len(halves) < ROWS:
+        return None
+    losses = [loss for _, loss in series]
+    proof = [
+        f"{same[0].where} says: {same[0].text.strip()}",
+        f"{of_pairs[0].where} says: {of_pairs[1]}",
+        f"the loss is {min(losses):.4g} to {max(losses):.4g} in all {len(losses)} entries; ln 2 = "
+        "0.6931 is that of two equal scores",
+    ]
+    proof += [f"{halves[0][0].where} and {len(halves) - 1} more: {halves[0][1]}"] if halves else []
+    proof += [f"grad_norm at most {max(norms):.2g}"] if norms and max(norms) < NO_NORM else []
+    at = series[0][0]
+    of = ("rows_pooled_wrong", 8.0, at, tuple(proof))
+    return Finding(*of, why=BEFORE_THE_FIRST, advice=PAD_OF_ITS_OWN)
 
 
 def _code(beside: Beside) -> tuple[Line, str] | None:
@@ -114,4 +156,4 @@ def _by_neighbour(parts: list[Entry | Line]) -> list[str]:
     ]
 
 
-RULES_OF_SETTINGS = (scored_at_padding,)
+RULES_OF_SETTINGS = (scored_at_padding, equal_scores)

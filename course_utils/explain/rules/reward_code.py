@@ -1,0 +1,139 @@
+"""The code of a reward function, and what it paid for which answers: `rule(log, beside)`."""
+
+import re
+from itertools import combinations
+
+from course_utils.explain.beside import Beside
+from course_utils.explain.entries import Entry, Line
+from course_utils.explain.finding import Finding
+from course_utils.explain.log import Log
+from course_utils.explain.numbers import listed, thirds
+
+_MINE = r"\w*(?:student|pred|resp|completion|content|extract|output|hyp|reply|candidate)\w*"
+_GOLD = r"\w*(?:truth|gold|sol|label|ref|target|gt|correct|expected)\w*"
+_WITHIN = re.compile(
+    rf"(?<!for )(?<!, )\b(?P<mine>{_MINE})(?:\.\w+\(\))*\s+in\s+{_GOLD}"
+    r"(?:\.\w+\(\))*(?=\s*(?:$|:|or\b|and\b|\)))",
+    re.IGNORECASE,
+)
+_NOT_EMPTY = (
+    r"\b(?:not|len\(|if)\s*{0}\b(?!(?:\.\w+\(\))*\s+in\b)|\b{0}\s+and\b|\band\s+{0}\b(?!\s+in\b)|"
+    r"\b{0}\s*(?:!=|==)\s*['\"]{{2}}"
+)
+_SCORED = re.compile(
+    r"^\W*(?P<who>(?:base|before|start|init|sft|checkpoint|step|after|final|epoch)[\w .-]*?)"
+    r"\W{0,3}\s+(?P<score>[01]\.\d+|\d{1,2}(?:\.\d+)? ?%)\s*$",
+    re.IGNORECASE,
+)
+_PAID = re.compile(
+    r"\b(?:reward|score|rating|mark|grade)\s*[:=]\s*(?P<mark>-?\d+(?:\.\d+)?)(?:\s*/\s*\d+)?"
+    r"\W{1,12}?(?:(?:reward|paid|parsed)\W{1,3})?(?P<paid>-?\d+(?:\.\d+)?)\s*$",
+    re.IGNORECASE,
+)
+_JUDGE = re.compile(
+    r"\b(?:judge\w*|gen_?rm\w*|grader?s?|rubrics?|reward[- ]model|verifier|llm[- ]as)\b",
+    re.IGNORECASE,
+)
+RISEN, FALLEN, SHRUNK = 1.2, 0.8, 0.7  # of the first third; of the first score; of a length
+FEW, AGAIN = 6, 3  # rows; those whose mark has come before
+EMPTY_IS_WITHIN = (
+    "the reward pays an answer that is a part of the right one, and an empty text is a part of "
+    "every text (and a single letter of most): an answer of nothing is paid in full"
+)
+ASK_FOR_MORE = (
+    "compare the two for equality once both are cleaned, or look only for the right answer in the "
+    "reply, and pay an empty answer nothing; then begin again from before the reward rose, since "
+    "replies that are all paid in full have nothing left to differ in"
+)
+MISREAD = (
+    "what reads the judge's mark reads it wrong: a mark of {} is paid {} and one of {} is paid {}, "
+    "so that the policy is paid for worse replies; the marks themselves are not at fault"
+)
+AS_ITS_FIRST_DIGIT = "; {} is paid as {} is, as if its first digit were the mark"
+READ_IT_WHOLE = (
+    "read the whole number (sign, digits and decimals, up to the end of its line), divide it by "
+    "the largest mark, and let a mark that cannot be read be left out or raise an error, not be 0; "
+    "or ask the judge for the scale that is read. Test it on each mark, and begin again"
+)
+
+
+def pays_a_part_of_the_answer(log: Log, beside: Beside) -> Finding | None:
+    """Code that looks for the answer within the right one; the reward rises, a test falls."""
+    found = beside.matching(_WITHIN)
+    if found is None or log.kind() != "policy":
+        return None
+    mine = re.escape(_WITHIN.search(found[1])["mine"])
+    if beside.matching(re.compile(_NOT_EMPTY.format(mine))):
+        return None
+    rewards, lengths = thirds(log.values("reward")), thirds(log.values("length"))
+    if rewards is None or rewards[2] < RISEN * rewards[0]:
+        return None
+    tested = _falls(beside)
+    shrinks = lengths is not None and lengths[2] < SHRUNK * lengths[0]
+    if not tested and not shrinks:
+        return None
+    proof = [f"{found[0].where} says: {found[0].text.strip()}", *tested]
+    proof.append(f"the reward by thirds of the log: {listed(rewards)}")
+    if shrinks:
+        proof.append(f"the length of replies by thirds: {listed(lengths)}")
+    rival = () if tested else ("no test is read beside it: short replies may be right",)
+    weight = 8.6 if tested else 6.4
+    of = ("reward_pays_junk", weight, found[0], tuple(proof), rival)
+    return Finding(*of, why=EMPTY_IS_WITHIN, advice=ASK_FOR_MORE)
+
+
+def _falls(beside: Beside) -> list[str]:
+    """Rows of one score each, of which the last is far below the first."""
+    rows = [(line, found) for _, line in beside.lines if (found := _SCORED.match(line.text))]
+    if len(rows) < 2:
+        return []
+    (_, first), (_, last) = rows[0], rows[-1]
+    if not _share(last["score"]) < FALLEN * _share(first["score"]):
+        return []
+    said = [f"{one['who'].strip()} {one['score']} ({where.where})" for where, one in rows]
+    return [f"a test beside it falls: {', '.join((said[0], said[-1]))}"]
+
+
+def _share(text: str) -> float:
+    return float(text.rstrip("% ")) / (100 if "%" in text else 1)
+
+
+def mark_misread(log: Log, beside: Beside) -> Finding | None:
+    """Replies with the judge's mark and what it was paid: a higher mark is paid less."""
+    rows = [(part, found) for part in _parts(log, beside) if (found := _PAID.search(part.text))]
+    paid: dict[float, float] = {}
+    at: dict[float, Line | Entry] = {}
+    for part, found in rows:
+        mark, value = float(found["mark"]), float(found["paid"])
+        if paid.setdefault(mark, value) != value:
+            return None  # a mark is not all that counts
+        at.setdefault(mark, part)
+    pairs = list(combinations(sorted(paid), 2))
+    less = [(low, high) for low, high in pairs if paid[high] < paid[low]]
+    more = [pair for pair in pairs if paid[pair[1]] > paid[pair[0]]]
+    again = len(rows) - len(paid)
+    if len(rows) < FEW or again < AGAIN or not less or not more or not beside.matching(_JUDGE):
+        return None
+    low, high = max(less, key=lambda pair: pair[1] - pair[0])
+    why = MISREAD.format(*(f"{one:g}" for one in (high, paid[high], low, paid[low])))
+    proof = [f"{at[one].where} says: {' '.join(at[one].text.split())[-60:]}" for one in (high, low)]
+    proof.append(f"{len(rows)} rows with a mark and its pay, each mark paid alike in all of them")
+    why += _by_its_first_digit(paid)
+    return Finding("reward_pays_junk", 9.0, at[high], tuple(proof), why=why, advice=READ_IT_WHOLE)
+
+
+def _by_its_first_digit(paid: dict[float, float]) -> str:
+    """A mark of two digits that is paid as its first one, and otherwise than marks between."""
+    for mark in sorted(paid):
+        digit = float(f"{abs(mark):g}"[0])
+        between = {paid[one] for one in paid if digit < one < mark}
+        if paid.get(digit) == paid[mark] and between - {paid[mark]}:
+            return AS_ITS_FIRST_DIGIT.format(f"{mark:g}", f"{digit:g}")
+    return ""
+
+
+def _parts(log: Log, beside: Beside) -> list[Line | Entry]:
+    return [*(line for _, line in beside.lines), *log.entries]
+
+
+RULES_OF_SETTINGS = (pays_a_part_of_the_answer, mark_misread)
