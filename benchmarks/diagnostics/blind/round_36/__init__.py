@@ -1,0 +1,1 @@
+"""Round 36: logs alone, twelve each by two authors."""
