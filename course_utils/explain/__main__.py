@@ -13,7 +13,7 @@ from pathlib import Path
 from course_utils.errors import BadRequest, Unsupported
 from course_utils.explain import Answer, explain_entries
 from course_utils.explain import explain as explain_lines
-from course_utils.explain.entries import Entry, entries_of_row
+from course_utils.explain.paste.entries import Entry, entries_of_row
 from course_utils.shown.ending import plain_ending
 
 # Read where it is installed; nothing else of the course needs it.

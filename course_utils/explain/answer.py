@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from textwrap import fill
 
 from course_utils.causes.schema import SCHEMA
-from course_utils.explain.complaints import HINT
-from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
+from course_utils.explain.messages.complaints import HINT
+from course_utils.explain.paste.entries import Entry
 from course_utils.explain.told import Mention
 
 MAX_SHOWN, MAX_QUOTE, WIDTH = 3, 300, 88

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from course_utils.causes import CAUSES, Cause
 from course_utils.explain.clauses import clauses, without
-from course_utils.explain.entries import Entry, Line
+from course_utils.explain.paste.entries import Entry, Line
 
 AFTER_IT = "the run behind it in this log has none of it"
 

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from course_utils.explain.beside import Beside
 from course_utils.explain.clauses import clauses
-from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log
-from course_utils.explain.sentences import is_prose
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import Entry
+from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.sentences import is_prose
 
 _SHOWN_BY = (  # words of advice, and what a log that follows it, or cannot, has in it
     (r"gradient checkpointing", r"gradient_checkpointing['\"]?\s*[:= ]\s*['\"]?true"),

@@ -12,8 +12,8 @@ from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from course_utils.explain.entries import Entry
-from course_utils.explain.log import finite, state_of
+from course_utils.explain.paste.entries import Entry
+from course_utils.explain.paste.log import finite, state_of
 
 if TYPE_CHECKING:
     from course_utils.explain.answer import Answer

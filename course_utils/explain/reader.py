@@ -8,23 +8,20 @@ from typing import SupportsInt
 from course_utils.causes import ranked
 from course_utils.causes.cause import CERTAIN, LATER, WARNED, keys
 from course_utils.explain.answer import Answer
-from course_utils.explain.benchmarks import turned_round
-from course_utils.explain.beside import Beside
-from course_utils.explain.comparisons import compared
-from course_utils.explain.complaints import HINT
 from course_utils.explain.deciding import decided
-from course_utils.explain.document import read_document
-from course_utils.explain.entries import Entry, Line
 from course_utils.explain.finding import Finding
-from course_utils.explain.heard import Heard
 from course_utils.explain.in_force import with_what_is_in_force
-from course_utils.explain.label_types import not_masked
-from course_utils.explain.learnt_ends import another_end
-from course_utils.explain.log import Log
-from course_utils.explain.module_names import names_apart
-from course_utils.explain.numbers import listed, said, thirds, trend
-from course_utils.explain.plans import plans
-from course_utils.explain.reading import read
+from course_utils.explain.messages.complaints import HINT
+from course_utils.explain.messages.heard import Heard
+from course_utils.explain.messages.spoken import spoken
+from course_utils.explain.messages.words import finding_of_code
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.document import read_document
+from course_utils.explain.paste.entries import Entry, Line
+from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.numbers import listed, said, thirds, trend
+from course_utils.explain.paste.reading import read
+from course_utils.explain.paste.shown_again import is_summary
 from course_utils.explain.rules.gradients import scaler_skips
 from course_utils.explain.runs import (
     beside_a_sound_run,
@@ -35,17 +32,20 @@ from course_utils.explain.runs import (
     span,
     worries_of_earlier,
 )
-from course_utils.explain.saved import garbled_once_saved
-from course_utils.explain.served_adapter import without_effect
-from course_utils.explain.serving import served
-from course_utils.explain.shown_again import is_summary
-from course_utils.explain.shown_rows import rows_without_label, shown_rows
-from course_utils.explain.side_tables import side_tables
-from course_utils.explain.spoken import spoken
-from course_utils.explain.standstill import standstill
-from course_utils.explain.templates import templates
+from course_utils.explain.stated.benchmarks import turned_round
+from course_utils.explain.stated.comparisons import compared
+from course_utils.explain.stated.label_types import not_masked
+from course_utils.explain.stated.learnt_ends import another_end
+from course_utils.explain.stated.module_names import names_apart
+from course_utils.explain.stated.plans import plans
+from course_utils.explain.stated.saved import garbled_once_saved
+from course_utils.explain.stated.served_adapter import without_effect
+from course_utils.explain.stated.serving import served
+from course_utils.explain.stated.shown_rows import rows_without_label, shown_rows
+from course_utils.explain.stated.side_tables import side_tables
+from course_utils.explain.stated.standstill import standstill
+from course_utils.explain.stated.templates import templates
 from course_utils.explain.told import mentions
-from course_utils.explain.words import finding_of_code
 from course_utils.explain.worries import worries
 
 MAX_DOCUMENT_LINES = 2_000_000

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from course_utils.causes.shared import NOT_FINITE
-from course_utils.explain.beside import Beside, Setting
 from course_utils.explain.deciding import decided
-from course_utils.explain.engines import by_temperature
-from course_utils.explain.entries import Entry, Line, place
+from course_utils.explain.deciding.engines import by_temperature
 from course_utils.explain.finding import AFTER_IT, Finding
-from course_utils.explain.log import TRAINED, Log
-from course_utils.explain.numbers import said
+from course_utils.explain.paste.beside import Beside, Setting
+from course_utils.explain.paste.entries import Entry, Line, place
+from course_utils.explain.paste.log import TRAINED, Log
+from course_utils.explain.paste.numbers import said
+from course_utils.explain.paste.sentences import is_prose
 from course_utils.explain.rules import RULES, RULES_OF_SETTINGS
-from course_utils.explain.sentences import is_prose
 from course_utils.explain.worries import worries
 
 MAX_NAMED = 3

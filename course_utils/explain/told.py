@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from course_utils.explain.beside import Beside
-from course_utils.explain.entries import Line
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import Line
 
 MAX_SAID, MAX_MENTIONS = 100, 3
 _TOPICS = (  # what is spoken of, and what would decide

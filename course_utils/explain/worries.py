@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import listed, thirds, trend
+from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.numbers import listed, thirds, trend
 from course_utils.explain.rules.preference import loses_little
 from course_utils.explain.rules.start import UNIFORM
 

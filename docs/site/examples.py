@@ -15,7 +15,7 @@ from pasted_logs import LOGS
 
 from course_utils.causes import CAUSES
 from course_utils.explain import Answer, explain
-from course_utils.explain.words import finding_of_code
+from course_utils.explain.messages.words import finding_of_code
 
 THREAD, MESSAGE, SHAPE = "pasted", "a message", "made up"
 CODES = range(-31, 256)

@@ -9,8 +9,8 @@ from course_utils.causes import BY_NAME, CAUSES, harms, ranked
 from course_utils.causes.cause import Cause
 from course_utils.causes.kinds import CLASSES, TAUGHT, TAUGHT_BY
 from course_utils.diagnostics.diagnosis.report.fixes import CHANGES
-from course_utils.explain.complaints import COMPLAINTS
-from course_utils.explain.phrases import PHRASES
+from course_utils.explain.messages.complaints import COMPLAINTS
+from course_utils.explain.messages.phrases import PHRASES
 
 PACKAGE = ROOT / "course_utils"
 MOST_LINES, A_TABLE = 24, 3

@@ -12,8 +12,8 @@ from pasted_logs import DUE, LOGS, MISSED, PASTED, Pasted
 
 from course_utils.causes import CAUSES
 from course_utils.explain import explain
-from course_utils.explain.lines import MAX_JOINED, TYPED
-from course_utils.explain.log import MAX_KEPT
+from course_utils.explain.paste.lines import MAX_JOINED, TYPED
+from course_utils.explain.paste.log import MAX_KEPT
 
 
 @pytest.mark.parametrize("pasted", LOGS, ids=lambda pasted: pasted.thread)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from course_utils.explain import explain
-from course_utils.explain.document import MAX_DEPTH, read_document
+from course_utils.explain.paste.document import MAX_DEPTH, read_document
 
 ROW = {"loss": 0.5, "step": 1}
 

@@ -7,7 +7,7 @@ from explain_shapes import DPO, GRPO, rows
 from pasted_logs import Pasted
 
 from course_utils.explain import explain
-from course_utils.explain.phrases import PHRASES, branches, literal
+from course_utils.explain.messages.phrases import PHRASES, branches, literal
 
 
 def keys(log: list[dict], *more: str) -> list[str]:

@@ -19,8 +19,8 @@ from benchmarks.diagnostics.yardstick import grpo_chain
 from benchmarks.explain.exported_logs import RunRemains, left_of, remains_of
 from course_utils import incidents
 from course_utils.causes import CAUSES
-from course_utils.explain.entries import Entry
-from course_utils.explain.reading import read
+from course_utils.explain.paste.entries import Entry
+from course_utils.explain.paste.reading import read
 from course_utils.incidents import healthy
 from course_utils.incidents.declare import Run
 from tests.helpers import pasted_logs

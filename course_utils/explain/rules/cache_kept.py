@@ -4,11 +4,11 @@ started, and agree again where it starts anew: `rule(log, beside)`."""
 import math
 import re
 
-from course_utils.explain.beside import Beside, is_prose
-from course_utils.explain.entries import Entry, place
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log
-from course_utils.explain.numbers import said
+from course_utils.explain.paste.beside import Beside, is_prose
+from course_utils.explain.paste.entries import Entry, place
+from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.numbers import said
 
 _KEPT = re.compile(
     r"\b(?:recompute_kv_cache_after_weight_updates?|reset_prefix_cache(?:_\w+)?|"

@@ -3,10 +3,10 @@
 import math
 from statistics import fmean
 
-from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import deviation, listed, said, thirds
+from course_utils.explain.paste.entries import Entry
+from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.numbers import deviation, listed, said, thirds
 
 AT_ONCE = (
     "the reward is exactly 0 from one entry to the next, and stays there: what computes it has "

@@ -4,11 +4,11 @@
 import math
 import re
 
-from course_utils.explain.beside import Beside, is_prose
-from course_utils.explain.entries import Line
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log
-from course_utils.explain.numbers import listed, said, trend
+from course_utils.explain.paste.beside import Beside, is_prose
+from course_utils.explain.paste.entries import Line
+from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.numbers import listed, said, trend
 
 _NAMED = re.compile(
     r"\b(?P<who>teacher|student)\w*(?:[._]\w+)*['\"]?\s*[:=]\s*\(?['\"]?(?:[\w$.-]+/)?"

@@ -4,8 +4,8 @@ import math
 from statistics import fmean
 
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import listed, said, share, thirds, trend
+from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.numbers import listed, said, share, thirds, trend
 
 ENGINES = {
     *("importance_ratio", "logp_difference", "probability_difference"),

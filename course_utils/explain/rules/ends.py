@@ -3,10 +3,10 @@
 import math
 import re
 
-from course_utils.explain.beside import Beside
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log
-from course_utils.explain.numbers import said
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.numbers import said
 
 NEARLY_ALL, FEW, NEAR = 0.9, 4, 0.95
 _MASKED = re.compile(r"mask_truncated_completions['\"]?\s*[:= ]\s*['\"]?true|overlong_filter", re.I)

@@ -5,11 +5,11 @@ import re
 from itertools import pairwise
 from statistics import median
 
-from course_utils.explain.beside import Beside
-from course_utils.explain.entries import Entry, place
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log
-from course_utils.explain.numbers import said, spread
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import Entry, place
+from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.numbers import said, spread
 
 MANY, JUMPED = 8, 2.5  # entries; times the usual distance of two
 _CUT = re.compile(

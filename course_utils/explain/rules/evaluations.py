@@ -2,10 +2,10 @@
 
 import math
 
-from course_utils.explain.entries import MAX_QUOTE
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import said
+from course_utils.explain.paste.entries import MAX_QUOTE
+from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.numbers import said
 
 WHICH = (
     "a mean over no label (all of them cut off or masked), or a forward pass that leaves the range "

@@ -4,11 +4,11 @@ import math
 import re
 from statistics import median
 
-from course_utils.explain.beside import Beside
-from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log
-from course_utils.explain.numbers import said
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import Entry
+from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.numbers import said
 
 FEW, APART, GROWN = 3, 1.3, 3.0  # entries; times the sampler's perplexity; times the first
 CLIPPED, MOVED = 0.1, 0.1  # share of tokens; nats of kl: in one update from the policy that sampled

@@ -3,10 +3,10 @@
 import math
 from itertools import pairwise
 
-from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log
-from course_utils.explain.numbers import said, share, thirds
+from course_utils.explain.paste.entries import Entry
+from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.numbers import said, share, thirds
 
 FEWEST, ALIKE = 8, 1.6  # entries; times the least that a step adds
 CLIMBS = 1.3  # times the first losses

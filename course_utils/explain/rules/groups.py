@@ -3,10 +3,10 @@
 import math
 from statistics import fmean
 
-from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import said, share
+from course_utils.explain.paste.entries import Entry
+from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.numbers import said, share
 
 SMALL = 1e-3
 _TOO = {True: "easy", False: "hard"}

@@ -5,11 +5,11 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from course_utils.explain.beside import Beside
-from course_utils.explain.entries import Line, number_of
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import listed, thirds
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import Line, number_of
+from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.numbers import listed, thirds
 
 LITTLE, STANDS, FALLEN = 0.01, 0.01, 0.85  # of a weight; of an evaluation; of the first losses
 _VALUE = re.compile(r"tensor\((\d[\d.]*(?:e[+-]?\d+)?)(?:, [^()]*)?\)|(\d[\d.]*(?:e[+-]?\d+)?)")

@@ -5,13 +5,13 @@ import re
 from itertools import pairwise
 from statistics import median
 
-from course_utils.explain.beside import Beside
-from course_utils.explain.entries import Line
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log
-from course_utils.explain.numbers import said, share
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import Line
+from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.numbers import said, share
+from course_utils.explain.paste.sentences import is_prose
 from course_utils.explain.rules.start import UNIFORM
-from course_utils.explain.sentences import is_prose
 
 FEW = 4  # entries
 MOST_GROUPS, TO_THE_DIGIT = 64, 1e-6  # of weights in one norm; of a root

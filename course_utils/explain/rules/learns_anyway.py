@@ -5,11 +5,11 @@ import re
 from itertools import pairwise
 from statistics import fmean
 
-from course_utils.explain.beside import Beside
-from course_utils.explain.entries import MAX_QUOTE, Entry
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import listed, said, thirds, trend
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import MAX_QUOTE, Entry
+from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.numbers import listed, said, thirds, trend
 
 FEW, DIP, RISE, KEEPS_UP = 4, 0.02, 0.1, 0.4  # evaluations; of one; of the first; of the reward's
 FELL, GONE, CALM_KL, CALM_CLIPS = 0.7, 0.02, 0.3, 0.1  # of an entropy; nats; nats; of the tokens

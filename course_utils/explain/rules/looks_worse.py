@@ -4,11 +4,11 @@ import re
 from itertools import accumulate, pairwise
 from math import hypot
 
-from course_utils.explain.beside import Beside
-from course_utils.explain.entries import Entry, Line
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log
-from course_utils.explain.numbers import listed, trend
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import Entry, Line
+from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.numbers import listed, trend
 
 _NTH = re.compile(
     r"(?:test|eval|val)[_/](?P<n>\d+)[_-]?(?:acc\w*|alpha)|(?P<m>\d+)[-_](?:acc\w*|alpha)"

@@ -3,10 +3,10 @@
 import math
 from statistics import median
 
-from course_utils.explain.entries import MAX_QUOTE, Entry
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import listed, said, share, thirds
+from course_utils.explain.paste.entries import MAX_QUOTE, Entry
+from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.numbers import listed, said, share, thirds
 from course_utils.explain.rules.preference import LN_2, loses_little
 
 FAR, FARTHER = -1.0, -3.0  # of a chosen reward: below it the chosen replies themselves are lost

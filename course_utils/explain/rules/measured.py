@@ -5,8 +5,8 @@ import re
 from itertools import pairwise
 
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import listed, said, spread
+from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.numbers import listed, said, spread
 
 FEW = 3  # evaluations
 NEAR = 0.015  # of ln K: how far a loss may be from that of a guess

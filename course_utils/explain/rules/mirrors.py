@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import islice, pairwise
 
-from course_utils.explain.entries import Entry
-from course_utils.explain.log import Log
+from course_utils.explain.paste.entries import Entry
+from course_utils.explain.paste.log import Log
 
 Rates = list[tuple[Entry, float]]
 AT_END, ALIKE, BACK = 0.02, 0.1, 0.3  # of the highest rate

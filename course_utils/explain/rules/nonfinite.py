@@ -2,10 +2,10 @@
 
 import math
 
-from course_utils.explain.entries import MAX_QUOTE, Entry
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log
-from course_utils.explain.numbers import recovers, said
+from course_utils.explain.paste.entries import MAX_QUOTE, Entry
+from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.numbers import recovers, said
 from course_utils.explain.rules.gradients import is_zero_by_formula
 from course_utils.explain.rules.start import UNIFORM
 

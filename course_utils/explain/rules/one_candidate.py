@@ -3,12 +3,12 @@
 
 import re
 
-from course_utils.explain.beside import Beside
-from course_utils.explain.entries import MAX_QUOTE, Line
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log
-from course_utils.explain.numbers import said
-from course_utils.explain.sentences import is_prose
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.numbers import said
+from course_utils.explain.paste.sentences import is_prose
 
 OF_THE_BATCH = re.compile(  # what a loss over candidates is called, or set by
     r"MultipleNegatives|InfoNCE|contrastive|in-batch|SimCSE|negatives_(?:cross_device|x_device)|"

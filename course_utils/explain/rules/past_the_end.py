@@ -2,11 +2,11 @@
 
 import re
 
-from course_utils.explain.beside import Beside
-from course_utils.explain.entries import Entry, Line
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log
-from course_utils.explain.numbers import said
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import Entry, Line
+from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.numbers import said
 from course_utils.explain.rules.mirrors import OF_ALL, Rates, lowest, mirrored, step_of
 
 NEAR = 0.15  # of a whole: how far a share of the run may be from it

@@ -5,8 +5,8 @@ from itertools import pairwise
 from statistics import median
 
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import (
+from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.numbers import (
     A_HUNDREDTH,
     change,
     listed,

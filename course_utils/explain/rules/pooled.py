@@ -4,10 +4,10 @@ import math
 import re
 from itertools import pairwise
 
-from course_utils.explain.beside import Beside
-from course_utils.explain.entries import Entry, Line, place
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log, finite
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import Entry, Line, place
+from course_utils.explain.paste.log import Log, finite
 
 _AT_THE_END = re.compile(r"(?:\b\w+(?:\([^()]*\))*|\))\[:, ?-1(?:, ?:)?\]")
 _OF_A_SCORE = re.compile(r"head|score|reward|value|classif|pool|\brm\b|last_hidden|probe", re.I)

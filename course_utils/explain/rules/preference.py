@@ -4,11 +4,11 @@ import math
 import re
 from itertools import pairwise
 
-from course_utils.explain.beside import Beside
-from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import listed, said, share, thirds, trend
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import Entry
+from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.numbers import listed, said, share, thirds, trend
 
 LN_2 = math.log(2)
 SLIGHTLY = 0.1  # of its log-prob: what a chosen reply may lose

@@ -3,13 +3,13 @@
 import math
 import re
 
-from course_utils.explain.beside import Beside, Setting
-from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import listed, said, spread, thirds
+from course_utils.explain.paste.beside import Beside, Setting
+from course_utils.explain.paste.entries import Entry
+from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.numbers import listed, said, spread, thirds
+from course_utils.explain.paste.sentences import is_prose
 from course_utils.explain.rules.preference import LN_2
-from course_utils.explain.sentences import is_prose
 
 ANOTHER = 100.0  # times a printed rate
 TORN = 1.5  # times the first loss, within the first entries

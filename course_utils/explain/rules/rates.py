@@ -4,11 +4,11 @@ import math
 import re
 from itertools import pairwise
 
-from course_utils.explain.entries import MAX_QUOTE, Entry, Line
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log, finite
-from course_utils.explain.log_words import WARMS_UP
-from course_utils.explain.numbers import listed, said, thirds
+from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.log_words import WARMS_UP
+from course_utils.explain.paste.numbers import listed, said, thirds
 from course_utils.explain.rules.mirrors import mirrored
 
 LARGE_RATE, TINY_RATE = 1e-2, 1e-9

@@ -3,10 +3,10 @@
 import math
 from statistics import fmean
 
-from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log
-from course_utils.explain.numbers import listed, said, share, thirds, trend
+from course_utils.explain.paste.entries import Entry
+from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.numbers import listed, said, share, thirds, trend
 
 AGREE = 0.02  # nats per token between two engines with the same weights
 FEW, CUT, POOR = 6, 0.2, 0.05  # entries; share of cut replies; mean reward

@@ -4,8 +4,8 @@ import math
 from statistics import median
 
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import said
+from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.numbers import said
 from course_utils.explain.rules.replies import AGREE
 
 FEW, LOW, STEADY = 3, 0.3, 3.0  # entries; of a mean ratio; times the first, up or down

@@ -5,11 +5,11 @@ import re
 from collections.abc import Iterator
 from statistics import fmean
 
-from course_utils.explain.beside import Beside
-from course_utils.explain.entries import MAX_QUOTE, Entry, Line
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log
-from course_utils.explain.numbers import said, spread
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.numbers import said, spread
 
 Losses = list[tuple[Entry, float]]
 FEW, ENOUGH, MANY = 3, 5, 8  # entries

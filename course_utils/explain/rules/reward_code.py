@@ -3,11 +3,11 @@
 import re
 from itertools import combinations
 
-from course_utils.explain.beside import Beside
-from course_utils.explain.entries import Entry, Line
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log
-from course_utils.explain.numbers import listed, thirds
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import Entry, Line
+from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.numbers import listed, thirds
 
 _MINE = r"\w*(?:student|pred|resp|completion|content|extract|output|hyp|reply|candidate)\w*"
 _GOLD = r"\w*(?:truth|gold|sol|label|ref|target|gt|correct|expected)\w*"

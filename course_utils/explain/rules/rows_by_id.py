@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from course_utils.explain.beside import Beside
-from course_utils.explain.entries import MAX_QUOTE, Entry, Line, place
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line, place
+from course_utils.explain.paste.log import Log
 
 _IDS = re.compile(
     r"\b(?:sample_|row_|example_)?(?:ids?|idx|indices|rows?)\b['\"]?\W{0,3}\[(\d+(?:,? +\d+){2,})"

@@ -2,11 +2,11 @@
 
 import re
 
-from course_utils.explain.beside import Beside
-from course_utils.explain.entries import MAX_QUOTE, Line
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import trend
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.numbers import trend
 
 _ON = re.compile(
     r"\b(?:sample_)?packing['\"]?\s*[:=]\s*['\"]?true\b|\bPacking\b.{0,40}dataset", re.I

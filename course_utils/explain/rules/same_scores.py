@@ -2,11 +2,11 @@
 
 import re
 
-from course_utils.explain.beside import Beside
-from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import listed, said, share, spread, trend
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import Entry
+from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.numbers import listed, said, share, spread, trend
 from course_utils.explain.rules.preference import LN_2
 
 MOVES, FAR, MANY = 0.01, 0.1, 6  # of a log-prob, of rows alike and of any rows; entries

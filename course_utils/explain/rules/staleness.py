@@ -3,11 +3,11 @@
 import math
 import re
 
-from course_utils.explain.beside import Beside
-from course_utils.explain.entries import MAX_QUOTE, Entry, Line, place
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log
-from course_utils.explain.numbers import listed, said, share, trend
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line, place
+from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.numbers import listed, said, share, trend
 
 _LIMIT = re.compile(
     r"\b(?:max_head_offpolicyness|max_(?:sample_)?staleness|max_async_level|max_off_policy_steps?|"

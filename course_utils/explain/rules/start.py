@@ -5,8 +5,8 @@ from itertools import pairwise
 from statistics import median
 
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import said
+from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.numbers import said
 
 UNIFORM = 12.5  # ln of a vocabulary of 262,144 is 12.48; a guess costs no more
 VOCABULARIES = {

@@ -4,10 +4,10 @@ import math
 from itertools import pairwise
 from statistics import median
 
-from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import listed, said, share, spread, thirds, trend
+from course_utils.explain.paste.entries import Entry
+from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.numbers import listed, said, share, spread, thirds, trend
 
 SMALL_RATE = 1e-5  # below it a step is lost in most weights of bfloat16
 FEW_ALIVE, ORDINARY = 3, 0.01  # entries of each kind; a norm

@@ -4,11 +4,11 @@
 import re
 from statistics import fmean
 
-from course_utils.explain.beside import Beside
-from course_utils.explain.entries import Line, place
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import said
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import Line, place
+from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.numbers import said
 
 _KEPT_IN = re.compile(
     r"\b(?:(?:param\w*|weights?|master\w*)[ _](?:storage|stored|kept|weights|dtype)|"

@@ -4,11 +4,11 @@ import math
 import re
 from statistics import fmean
 
-from course_utils.explain.beside import Beside
-from course_utils.explain.entries import Entry, Line, place
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log
-from course_utils.explain.numbers import said
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import Entry, Line, place
+from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.numbers import said
 
 _FROM = re.compile(r"Continuing training from global step ([\d,]+)")
 _CHECKPOINT = re.compile(r"\bresum\w*\b.*?\bcheckpoint-([\d,]+)", re.IGNORECASE)

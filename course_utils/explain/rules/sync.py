@@ -4,11 +4,11 @@ import math
 import re
 from statistics import median
 
-from course_utils.explain.beside import Beside, Setting, is_prose
-from course_utils.explain.entries import Entry, Line
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import listed, said, thirds, trend
+from course_utils.explain.paste.beside import Beside, Setting, is_prose
+from course_utils.explain.paste.entries import Entry, Line
+from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.numbers import listed, said, thirds, trend
 from course_utils.explain.rules.drift import NEVER_SENT, replies_stay
 from course_utils.explain.rules.replies import AGREE
 

@@ -5,11 +5,11 @@ import math
 import re
 from statistics import fmean, median
 
-from course_utils.explain.beside import Beside
-from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log
-from course_utils.explain.numbers import said, share
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import Entry
+from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.numbers import said, share
 from course_utils.explain.rules.replies import AGREE
 
 MOST_OF_A_TOKEN = 1.05

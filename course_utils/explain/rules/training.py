@@ -3,11 +3,11 @@
 import math
 from statistics import fmean
 
-from course_utils.explain.beside import Beside
-from course_utils.explain.entries import MAX_QUOTE, Entry
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import listed, said, share, thirds, trend
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import MAX_QUOTE, Entry
+from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.numbers import listed, said, share, thirds, trend
 from course_utils.explain.rules.one_candidate import OF_THE_BATCH
 
 WHOLE = 0.07  # of a whole number: how far a ratio of two losses may be from it

@@ -3,10 +3,10 @@
 import math
 import re
 
-from course_utils.explain.beside import Beside
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log
-from course_utils.explain.numbers import said, spread
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.numbers import said, spread
 from course_utils.explain.rules.start import UNIFORM, VOCABULARIES
 
 FEW, STANDS, NEAR = 4, 0.01, 0.01  # entries; nats that a loss may move; and be from ln(vocabulary)

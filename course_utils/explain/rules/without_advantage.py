@@ -4,11 +4,11 @@
 import re
 from statistics import median
 
-from course_utils.explain.beside import Beside
-from course_utils.explain.entries import MAX_QUOTE, Entry, Line
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log
-from course_utils.explain.numbers import said
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.numbers import said
 
 _ROUTER = re.compile(
     r"\b(?:router_aux_loss_coef|(?:moe_)?aux_loss_coeff?|router_z_loss_coef|"

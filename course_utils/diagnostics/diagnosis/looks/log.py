@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from course_utils.diagnostics.diagnosis.sheet.finding import Found, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import STOPPED
 from course_utils.explain import Answer, explain_entries
-from course_utils.explain.reading import Entry, Line, entries_of_row
+from course_utils.explain.paste.reading import Entry, Line, entries_of_row
 
 # What a rule of the log has seen, where the cause's own words hold more than one thing.
 PLAINLY = {"replies_cut": "replies run into the length limit"}

@@ -14,7 +14,7 @@ from course_utils.diagnostics.diagnosis.sheet.harm import LONGER as GREW
 from course_utils.diagnostics.diagnosis.sheet.harm import SHORT, WORSE
 from course_utils.diagnostics.diagnosis.sheet.subject import LOOP, PAIRS, POLICY, REPLIES, Subject
 from course_utils.diagnostics.diagnosis.sheet.unexplained import Odd
-from course_utils.explain.fields import canonical
+from course_utils.explain.paste.fields import canonical
 
 GROWS = 1.1  # entropy of the last third by that of the first
 LONGER = 1.3  # and length

@@ -17,7 +17,7 @@ from course_utils.diagnostics.loss_kind import Loss, loss_of_batch
 from course_utils.diagnostics.nonfinite.batches import keep, rebuild
 from course_utils.diagnostics.nonfinite.targets import Target, open_target
 from course_utils.errors import BadRequest
-from course_utils.explain.fields import canonical
+from course_utils.explain.paste.fields import canonical
 
 NUM_ROWS = 8
 RELEASE = 0.5  # nats per token: an older release of the policy is nearer to it than that

@@ -1,0 +1,1 @@
+"""Causes that a message or a process names."""

@@ -1,0 +1,1 @@
+"""What is pasted: lines, entries with numbers, settings and sentences."""

@@ -1,0 +1,1 @@
+"""Causes in the sentences, tables and lists beside the numbers."""

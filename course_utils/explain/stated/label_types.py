@@ -1,0 +1,100 @@
+"""The types of a prepared data set's columns: labels in one that cannot hold what masks them."""
+
+import re
+from collections.abc import Iterator
+
+from course_utils.explain.finding import Finding
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.log import Log, finite
+
+_COLUMN = re.compile(
+    r"['\"]labels['\"]\s*:\s*(?:(?:Sequence|List|LargeList)\((?:feature=)?Value\("
+    r"(?:dtype=)?['\"](?P<kind>bool|uint8|uint16|uint32|uint64)['\"])"
+)
+_PREPARED = re.compile(r"['\"]input_ids['\"]")
+_MASKS = re.compile(r"(?<![\w.])-100\b")
+_PAIR = re.compile(r"\(['\"](?P<token>[^'\"]*)['\"], (?P<label>True|False|\d+)\)")
+_STEPS = re.compile(
+    r"\bstep_separator\b.*|\bstep[- ]?wise[- ]?(?:reward|supervis)\w*|\bPRM(?:Trainer|Config)?\b|"
+    r"\bprocess[- ]reward\w*",
+    re.IGNORECASE,
+)
+_BAD = re.compile(r"(\d[\d,]*) (?:\w+ ){0,2}(?:bad|wrong|incorrect|negative)\b", re.I)
+_TOKENS = re.compile(r"(\d[\d,]*) (?:tokens\b(?! per)|in (?:all|total))", re.IGNORECASE)
+CLOSE = 5e-4  # of an accuracy
+FEWEST, NEARLY_ALL, SURE = 6, 0.98, 9.0  # tokens of a row; of an accuracy; the row itself
+BECOMES = {"bool": "True"}  # and elsewhere a large whole number
+CAST = (
+    "the labels are kept as {kind}, which cannot hold -100: each -100 becomes {value}, so that "
+    "what was to be left out of the loss is learnt as a class, and the real labels are few among "
+    "them; an accuracy over all of them is high from the start and says little"
+)
+
+
+def not_masked(beside: Beside, log: Log) -> Iterator[Finding]:
+    """Labels of prepared rows in a type without -100, which the code writes into them."""
+    for line in (line for _, line in beside.lines):
+        found = _COLUMN.search(line.text)
+        masks = beside.matching(_MASKS) or _of_steps(beside, log)
+        if not found or not _PREPARED.search(line.text) or not masks:
+            continue
+        kind = found["kind"]
+        why = CAST.format(kind=kind, value=BECOMES.get(kind, "a large number"))
+        proof = (
+            f"{line.where}: the column labels, beside input_ids, has the type {kind}",
+            f"{masks[0].where} says: {masks[0].text.strip()[:MAX_QUOTE]}",
+            *_shown(beside),
+            *_too_right(log),
+            *_by_number(beside, log),
+        )
+        yield Finding("mask_not_kept", SURE, line, proof, why=why)
+        return
+
+
+def _of_steps(beside: Beside, log: Log) -> tuple[Line, str] | None:
+    """What says that one token of each step is judged, where nearly all are right at once."""
+    return beside.matching(_STEPS) if _too_right(log) else None
+
+
+def _by_number(beside: Beside, log: Log) -> list[str]:
+    """The share of tokens that are no bad step, if it is the first accuracy."""
+    bad, tokens = beside.matching(_BAD), beside.matching(_TOKENS)
+    if not bad or not tokens:
+        return []
+    few, all_ = _number(_BAD, bad), _number(_TOKENS, tokens)
+    hits = finite(log.values("eval_accuracy"))
+    if not hits or not 0 < few < all_ or abs(1 - few / all_ - hits[0]) > CLOSE:
+        return []
+    where = " and ".join(dict.fromkeys(one.where for one, _ in (bad, tokens)))
+    return [
+        f"1 - {few:,} / {all_:,} is {1 - few / all_:.4g} ({where}): what a model has right that "
+        "calls every token good"
+    ]
+
+
+def _number(pattern: re.Pattern, found: tuple[Line, str]) -> int:
+    return int(pattern.search(found[1])[1].replace(",", ""))
+
+
+def _shown(beside: Beside) -> list[str]:
+    """A row that is shown token by token, in which none is masked."""
+    rows: list[tuple[Line, list[str]]] = [
+        (line, _PAIR.findall(line.text)) for _, line in beside.lines
+    ]
+    for line, pairs in rows:
+        same = [token for token, label in pairs if label == pairs[0][1]]
+        if len(pairs) >= FEWEST:
+            return [
+                f"{line.where} shows {len(pairs)} tokens with their labels, of which "
+                f"{len(same)} are {pairs[0][1]} and none is -100"
+            ]
+    return []
+
+
+def _too_right(log: Log) -> list[str]:
+    judged = log.series("eval_accuracy")
+    hits = finite(value for _, value in judged)
+    if not hits or hits[0] < NEARLY_ALL:
+        return []
+    return [f"{hits[0]:.4g} right at {judged[0][0].where}, in the first evaluation"]
