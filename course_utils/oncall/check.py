@@ -140,8 +140,8 @@ def verdicts_on(
     """One verdict per seed, until as many as are asked are healthy, or are not.
 
     One that is not healthy is enough where no healthy run was ever so bad. A seed is left out when
-    the files as they were before the fault are refused on it as well. On the last seed, weights
-    that are healthy are held against those that the files without the fault train.
+    the files as they were before the fault are refused on it as well. Weights that are healthy are
+    held against those that the files without the fault train, on a seed on which those are healthy.
 
     Raises:
         GraderFailed: these are refused on nearly every seed.
@@ -153,18 +153,26 @@ def verdicts_on(
     def verdict(files: Files, seed: int) -> Verdict:
         return judge().verdict(case, files, seed=seed, healthy=healthy, handed=handed)
 
+    def strays(seeds: list[int]) -> str:
+        for seed in reversed(seeds):
+            if verdict(healthy, seed).is_healthy:
+                return judge().strays(case, mended, seed=seed, healthy=healthy)
+        return ""
+
     verdicts: list[Verdict] = []
+    seeds: list[int] = []
     for seed in islice(seeds_of(ticket), MOST_SEEDS):
         say(TRAINING.format(len(verdicts) + 1, NUM_SEEDS))
         found = verdict(mended, seed)
         if found.problems and found.measured and not verdict(healthy, seed).is_healthy:
             continue
         verdicts.append(found)
+        seeds += [seed] if found.is_healthy else []
         alike = sum(one.is_healthy == found.is_healthy for one in verdicts)
         is_sure = not found.is_healthy and not found.may_be_chance
         if is_sure or alike == NUM_SEEDS:
-            strays = found.is_healthy and judge().strays(case, mended, seed=seed, healthy=healthy)
-            return [*verdicts[:-1], replace(found, problems=(strays,))] if strays else verdicts
+            told = strays(seeds) if found.is_healthy else ""
+            return [*verdicts[:-1], replace(found, problems=(told,))] if told else verdicts
     raise GraderFailed(
         "this ticket cannot be judged on this machine",
         why=f"the run without its fault is not healthy here on {MOST_SEEDS} seeds",

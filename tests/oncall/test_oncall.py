@@ -441,6 +441,7 @@ class Draws:
 
     def __init__(self, ticket, healthy_files, *, may_be_chance=False, strays="", **shares):
         self.healthy, self.may_be_chance, self.said = healthy_files, may_be_chance, strays
+        self.held = []  # the seeds on which weights were held against the healthy ones
         self.shares = {  # by seed
             of: dict(zip(seeds_of(ticket), values, strict=False)) for of, values in shares.items()
         }
@@ -452,6 +453,7 @@ class Draws:
         return Verdict(problems, dict.fromkeys(of, share), may_be_chance=self.may_be_chance)
 
     def strays(self, case, mended, *, seed, healthy):
+        self.held.append(seed)
         return self.said
 
 
@@ -633,6 +635,14 @@ def test_healthy_results_of_weights_that_went_another_way_are_not_a_fix(quick_ti
     draws = Draws(ticket, healthy, healthy=[0.9] * 2, fixed=[0.8] * 2, strays="another way")
     found = checks.verdicts_on(ticket, fixed_otherwise(handed), lambda: draws)
     assert [one.problems for one in found] == [(), ("another way",)]
+
+
+def test_weights_are_held_against_healthy_ones_on_a_seed_on_which_those_are_healthy(quick_ticket):
+    """A hand-in that won stood on a seed on which the healthy run is just below a bound."""
+    ticket, healthy, handed = quick_ticket
+    draws = Draws(ticket, healthy, healthy=[0.9, 0.4], fixed=[0.8] * 2, strays="another way")
+    found = checks.verdicts_on(ticket, fixed_otherwise(handed), lambda: draws)
+    assert found[-1].problems == ("another way",) and draws.held == [next(seeds_of(ticket))]
 
 
 def test_a_ticket_that_no_seed_can_judge_is_no_ones_wrong_answer(quick_ticket):
