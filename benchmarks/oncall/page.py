@@ -260,10 +260,12 @@ def _judged_of(kept: list[mends.Mend]) -> str:
     due = [one for one in kept if one.must_be_solved]
     wrong = [one for one in kept if not one.is_right]
     again = [one for one in due if one.now]
-    said = [
-        f"{len(due)} right fixes with a right report, of {len({one.case for one in due})} cases: "
-        f"{sum(one.first['solved'] for one in due)} were solved at first."
-    ]
+    said = []
+    if due:
+        said.append(
+            f"{len(due)} right fixes with a right report, of {len({one.case for one in due})} "
+            f"cases: {sum(one.first['solved'] for one in due)} were solved at first."
+        )
     if again:
         said.append(
             f"{len(again)} were judged again after the judge was mended, and "
