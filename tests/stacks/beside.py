@@ -49,10 +49,14 @@ class Beside:
         return sorted(line for line in changed if not line.startswith(INSTRUMENTS))
 
     def said(self, *command: str) -> str:
-        """What a command of this environment's Python prints; the cases can be imported."""
+        """What a command of this environment's Python prints; the cases can be imported.
+
+        Its temporary folder is its own: what a library of old leaves there goes with it.
+        """
         argv = [str(self.python), "-P", "-X", "faulthandler", *command]
-        env = {"PYTHONPATH": os.pathsep.join(map(str, self.imports))}
-        done = run_process(argv, timeout_s=LIMIT_S, env=env)
+        with tempfile.TemporaryDirectory(prefix="stack-") as own:
+            env = {"PYTHONPATH": os.pathsep.join(map(str, self.imports)), "TMPDIR": own}
+            done = run_process(argv, timeout_s=LIMIT_S, env=env)
         if done.timed_out or done.exit_code not in (0, 1):
             raise RuntimeError(f"{' '.join(command)} ended with {done.exit_code}:\n{done.stderr}")
         return done.stdout
