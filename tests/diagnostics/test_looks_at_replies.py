@@ -169,6 +169,28 @@ def test_a_reward_that_reads_the_first_rows_answer_is_named(is_own):
     assert [one.key for one in sheet.found] == ["reward_of_other_row"] * (not is_own)
 
 
+@pytest.mark.parametrize("is_own", [True, False])
+def test_replies_to_one_row_decide_whether_a_reward_follows_its_answer(is_own):
+    """Rows that are answered well are those of another row whose answers are paid more often."""
+    counts, sheet = Answers(), Sheet()
+    trainer = SimpleNamespace(reward_funcs=[contains], reward_func_names=["right"])
+    for at in range(32):
+        drawn = random.Random(at)
+        answers = [TEAMS[(at + i) % len(TEAMS)] for i in range(2)]
+        rows = [{"prompt": f"{at} {one}?", "answer": one} for one in answers for _ in range(16)]
+        right, paid = [0.75] * 16 + [0.25] * 16, [0.6] * 16 + [0.4] * 16
+        holds = [drawn.random() < one for one in right]
+        said = [answers[i // 16] if own else answers[1 - i // 16] for i, own in enumerate(holds)]
+        luck = [float(drawn.random() < one) for one in paid]
+        rewards = [
+            0.1 * own + 0.9 * one if is_own else one for own, one in zip(holds, luck, strict=True)
+        ]
+        trainer._logs = {"rewards": {"right": rewards}}
+        counts.read(rows, lambda said=said: said, trainer)
+    counts.judge(trainer, sheet)
+    assert [one.key for one in sheet.found] == ["reward_of_other_row"] * (not is_own)
+
+
 def test_a_reward_that_every_reply_earns_without_its_answer_is_said_to_read_something_else():
     counts, sheet = Answers(), Sheet()
     trainer = SimpleNamespace(reward_funcs=[contains], reward_func_names=["right"])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from datasets import Dataset
-from diagnosed_runs import sft
+from diagnosed_runs import dpo, sft
 from test_diagnose_learnt import classifier, keys
 from test_diagnose_true import kto
 
@@ -215,3 +215,37 @@ def test_labels_that_come_one_after_the_other_are_named_and_those_that_join_in_a
         sheet = Sheet()
         judge_order(batches, [], sheet)
         assert [one.key for one in sheet.found] == expected
+
+
+# --- pairs that are alike, and the cut that made them so ---------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ends", "limit", "is_cut"),
+    [((" 5", " 6"), 12, True), ((" 5", " 5"), 12, False), ((" 5", " 6"), 512, None)],
+)
+def test_pairs_that_a_cut_makes_alike_are_named_before_their_missing_ends(ends, limit, is_cut):
+    start = " + ".join("1234567890")
+    row = {"prompt": "1 + 1 =", "chosen": f" {start}{ends[0]}", "rejected": f" {start}{ends[1]}"}
+    trainer = dpo(max_length=limit)
+    trainer = type(trainer)(
+        model=trainer.model,
+        args=trainer.args,
+        processing_class=trainer.processing_class,
+        train_dataset=Dataset.from_list([row] * 16),
+    )
+    found = {one.key: one for one in diagnose(trainer).causes}
+    assert ("pairs_alike" in found) == (is_cut is not None)
+    if is_cut:
+        assert next(iter(found)) == "pairs_alike" and found["pairs_alike"].place == "max_length"
+        assert f"cut at {limit} tokens" in found["pairs_alike"].why and "end_missing" in found
+    elif "pairs_alike" in found:
+        assert found["pairs_alike"].place == "chosen, rejected"
+
+
+def test_a_collator_that_makes_pairs_alike_is_no_cut():
+    trainer = dpo(max_length=512)
+    new = trainer.data_collator
+    trainer.data_collator = lambda rows: new([r | {"rejected_ids": r["chosen_ids"]} for r in rows])
+    [found] = [one for one in diagnose(trainer).causes if one.key == "pairs_alike"]
+    assert found.place == "chosen, rejected" and "cut at" not in found.why

@@ -2,8 +2,11 @@
 
 import inspect
 import math
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
+from operator import ne
 from statistics import fmean, variance
 from typing import Any
 
@@ -22,6 +25,7 @@ WITHOUT = 0.5  # of the replies
 OUTWEIGHED = 0.1  # of the range of the sums
 ALL = 0.98  # of the replies
 DISTINCT = 2  # answers
+MIXED = 32  # rows with replies of both kinds, from which on replies are compared within a row
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,7 @@ class Reply:
     holds_first: bool  # that of the first row of its batch
     is_of_first: bool  # whether its own answer is that one
     reward: float
+    row: int  # counted over all batches; the replies of a group are to one row
 
 
 @dataclass
@@ -46,6 +51,7 @@ class Answers:
     specimen: tuple[str, ...] = ()
     column: str = ""
     answers: set[str] = field(default_factory=set)
+    num_rows: int = 0  # so far; replies that follow each other to one row are its group
 
     def read(self, rows: Any, said: Callable[[], Sequence[str]], trainer: Any) -> None:
         """Read a batch; `said` gives its replies. Only rewards that are to read answers count."""
@@ -64,18 +70,21 @@ class Answers:
         self.answers |= set(own)
         self.rewards += rewards
         self.totals += totals
-        for answer, text, reward in zip(own, said(), rewards, strict=False):
+        asked = [(str(row.get("prompt")), answer) for row, answer in zip(rows, own, strict=True)]
+        numbers = accumulate(map(ne, asked, asked[1:]), initial=self.num_rows)
+        for answer, text, reward, row in zip(own, said(), rewards, numbers, strict=False):
             words = f" {' '.join(_words(text))} "
             held = {one for one in set(own) if f" {' '.join(_words(one))} " in words}
             self.num_without += answer not in held
             if not held:
                 self.of_none.append(reward)
                 continue
-            found = Reply(answer in held, own[0] in held, answer == own[0], reward)
+            found = Reply(answer in held, own[0] in held, answer == own[0], reward, row)
             self.replies.append(found)
             if found.holds_own != (reward > min(self.rewards)) and not self.specimen:
                 said_so = f"{quoted(text)} earns {reward:.3g}"
                 self.specimen = (f"{said_so}; the row's answer is {answer!r}",)
+        self.num_rows += len(rows)
 
     def hint(self, trainer: Any, sheet: Sheet) -> None:
         """Where every reply earns the same: many of them do not hold their row's answer."""
@@ -114,8 +123,10 @@ class Answers:
         by_first = sum((one.reward > middle) == one.holds_first for one in away)
         is_first = len(away) >= FEWEST and by_first >= ALL * len(away)
         is_first = is_first or _pays_for_first(away, middle)
-        error = math.sqrt(sum(_error(kind) ** 2 for kind in (own, others)))
-        gap = earns - also
+        gap, error = earns - also, math.sqrt(sum(_error(kind) ** 2 for kind in (own, others)))
+        if len(mixed := self._mixed()) >= MIXED:
+            gap, error = _gap_within(mixed)
+            said += f"; of replies to one row the own earn {gap:.2g} more (+- {error:.2g})"
         if not is_first and gap < -ERRORS * error and self._is_turned(earns, gap / span):
             seen = {"place": names, "specimen": self.specimen}
             sheet.find("reward_against_answer", MEASURED, said, **seen)
@@ -129,6 +140,13 @@ class Answers:
             f"in {by_first} of {len(away)} replies to other rows the first row's decides",
         )
         self._is_of_another_row(shown if is_first else (said,), names, sheet, is_first=is_first)
+
+    def _mixed(self) -> list[tuple[list[float], list[float]]]:
+        """Of each row with both kinds of replies, the rewards of the own and of the others."""
+        rows: dict[int, tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
+        for one in self.replies:
+            rows[one.row][not one.holds_own].append(one.reward)
+        return [kinds for kinds in rows.values() if all(kinds)]
 
     def _is_of_another_row(
         self, said: tuple[str, ...], names: str, sheet: Sheet, *, is_first: bool
@@ -199,6 +217,22 @@ def _pays_for_first(away: list[Reply], middle: float) -> bool:
     own = [one.reward <= middle for one in away if one.holds_own and not one.holds_first]
     is_enough = min(len(paid), len(own)) >= FEWEST
     return is_enough and sum(paid) >= ALL * len(paid) and sum(own) >= ALL * len(own)
+
+
+def _gap_within(mixed: list[tuple[list[float], list[float]]]) -> tuple[float, float]:
+    """By how much the own earn more than the others of the same row, and its standard error.
+
+    A row that is answered well may stand by chance where a reward that looks elsewhere pays more.
+    Replies to one row have that in common, and the policy learns from what they differ in.
+
+    >>> [round(one, 2) for one in _gap_within([([1.0], [0.0]), ([0.0], [0.0])])]
+    [0.5, 0.35]
+    """
+    weights = [len(own) * len(others) / (len(own) + len(others)) for own, others in mixed]
+    gaps = [fmean(own) - fmean(others) for own, others in mixed]
+    gap = fmean(gaps, weights)
+    away = (weight * (one - gap) for weight, one in zip(weights, gaps, strict=True))
+    return gap, math.hypot(*away) / sum(weights)
 
 
 def _error(replies: list[Reply]) -> float:
