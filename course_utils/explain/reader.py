@@ -1,6 +1,7 @@
 """Reads a log and finds its causes, with the line where the run turned."""
 
 import io
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import SupportsInt
@@ -53,6 +54,7 @@ OF_AN_ENDING = keys("python_error exception")  # what any error leads to
 ENDINGS = OF_AN_ENDING | keys(
     "ranks_disagree terminated aborted interrupted nccl_failed ray_worker_died"
 )
+_MERGES = re.compile(r"merg(?:e[ds]?|ing)\b|merge_|unload", re.IGNORECASE)
 FLAT = 0.05  # of the first third: further than that a loss has moved, if not evenly
 
 
@@ -163,7 +165,13 @@ def _is_answered(one: Finding, log: Log, beside: Beside) -> bool:
     by = one.cause.answered_by
     if not by or one.weight > WARNED or len(log.entries) < 2:
         return False
+    if by == "no merge":
+        return not any(_MERGES.search(text) for text in _other_lines(one, beside))
     return by == "the run" or beside.number(by) is not None
+
+
+def _other_lines(one: Finding, beside: Beside) -> Iterator[str]:
+    return (line.text for _, line in beside.lines if line.where != one.at.where)
 
 
 def _ranked(found: list[Finding], hints: list[Finding]) -> tuple[Finding, ...]:
