@@ -46,6 +46,7 @@ from course_utils.explain.rules import (
     token_error,
     training,
     unfilled,
+    unreached,
     without_advantage,
 )
 
@@ -60,6 +61,7 @@ BESIDE_SETTINGS = (
     *(preference, sync, same_scores, summaries, epochs, past_the_end, training, hardly_moved),
     *(cache_kept, counted, distilled, one_candidate, pooled, storage, without_advantage),
     *(reward_code, rows_by_id, kept_in_bfloat16, learns_anyway, rows_packed, looks_worse),
+    unreached,
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,
