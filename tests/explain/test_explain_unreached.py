@@ -45,7 +45,7 @@ def test_a_head_of_another_name_is_drawn_at_random():
 )
 def test_a_head_that_is_trained_or_of_another_model_is_not_blamed(lines):
     one = first(*lines)
-    assert one is None or "under" not in one.says and "random direction" not in one.says
+    assert one is None or ("under" not in one.says and "random direction" not in one.says)
 
 
 WARNING = "UserWarning: None of the inputs have requires_grad=True. Gradients will be None"

@@ -10,7 +10,7 @@ from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import listed, thirds
 
 _LEFT = re.compile(
-    r"checkpoint at (?P<path>\S+) were not used when initializing (?P<model>\w+): ?\[(?P<names>.+)\]"
+    r"checkpoint at (?P<path>\S+) were not used when initializing \w+: ?\[(?P<names>.+)\]"
 )
 _DRAWN = re.compile(
     r"checkpoint at (?P<path>\S+) and are newly initialized:? ?\[(?P<names>[^\]]+)\]"
