@@ -35,7 +35,8 @@ from course_utils.explain.runs import (
 )
 from course_utils.explain.stated.benchmarks import turned_round
 from course_utils.explain.stated.comparisons import compared
-from course_utils.explain.stated.label_types import not_masked
+from course_utils.explain.stated.cut_rows import cut_rows
+from course_utils.explain.stated.label_types import not_masked, text_as_bool
 from course_utils.explain.stated.learnt_ends import another_end
 from course_utils.explain.stated.module_names import names_apart
 from course_utils.explain.stated.plans import plans
@@ -147,6 +148,7 @@ def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
     found += [*plans(log, beside), *templates(beside), *without_effect(beside)]
     found += [*another_end(beside), *shown_rows(beside), *turned_round(beside, log)]
     found += [*not_masked(beside, log), *rows_without_label(beside, log)]
+    found += [*cut_rows(beside, log), *text_as_bool(beside, log)]
     if not any(one.weight >= LATER for one in found):
         found += standstill(beside)
     if all(one.cause.healthy for one in found):
