@@ -54,8 +54,8 @@ LONGER = (
 PAIRS_CUT = (
     "both replies of most pairs are cut away: the rows are cut at {} tokens from the right, and "
     "{} of the prompts have {} tokens or more. What is left of a pair is one and the same prompt, "
-    "so its two scores are equal, whichever reply is the better; labels and learning rate are not to "
-    "blame"
+    "so its two scores are equal, whichever reply is the better; labels and learning rate are not "
+    "to blame"
 )
 LONGER_PAIRS = (
     "a limit above prompt and reply together, or cut the prompt from the left "
