@@ -47,7 +47,7 @@ class Cause:
         names: what instruments call it.
         phrases: words of libraries that name it, `signal` and `exit_code` that end a process.
         answered_by: what answers a warning of the start, in a run that goes on: "the run", or a
-            setting of that name (`explain.beside`).
+            setting of that name (`explain.beside`), or that the log speaks of "no merge".
         is_last_word: its phrases count only in a line that says nothing else.
         beside: what stands beside a log of it decides which of its things it is
             (`explain.deciding`), by this name.

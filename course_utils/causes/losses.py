@@ -32,6 +32,16 @@ LOSSES = (
         harm=LESS,
     ),
     Cause(
+        "teacher_one_place_on",
+        "the student is compared with the teacher at another place of the text, and learns what "
+        "comes one token later",
+        "cut the logits of both in one way ([:, :-1]), and the labels alone in the other ([:, 1:])",
+        "the divergence of one row from the teacher before the first step, which is small for a "
+        "good teacher",
+        kinds=("labels",),
+        harm=WRONG,
+    ),
+    Cause(
         "kl_of_a_part",
         "what is called a KL is summed over a part of the vocabulary that is no distribution: it "
         "has no floor at 0, and falls furthest where the student moves its probability out of that "

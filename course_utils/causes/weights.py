@@ -90,6 +90,7 @@ WEIGHTS = (
         explains=keys("merged_not_equal"),
         speaks_of=frozenset({"tied embeddings"}),
         phrases=(Phrase(r"tied_target_modules=\[[^\]]*lm_head", WARNED),),
+        answered_by="no merge",
     ),
     Cause(
         "purely_quantized",

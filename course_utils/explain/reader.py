@@ -1,6 +1,7 @@
 """Reads a log and finds its causes, with the line where the run turned."""
 
 import io
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import SupportsInt
@@ -34,7 +35,8 @@ from course_utils.explain.runs import (
 )
 from course_utils.explain.stated.benchmarks import turned_round
 from course_utils.explain.stated.comparisons import compared
-from course_utils.explain.stated.label_types import not_masked
+from course_utils.explain.stated.cut_rows import cut_rows
+from course_utils.explain.stated.label_types import not_masked, text_as_bool
 from course_utils.explain.stated.learnt_ends import another_end
 from course_utils.explain.stated.module_names import names_apart
 from course_utils.explain.stated.plans import plans
@@ -53,6 +55,7 @@ OF_AN_ENDING = keys("python_error exception")  # what any error leads to
 ENDINGS = OF_AN_ENDING | keys(
     "ranks_disagree terminated aborted interrupted nccl_failed ray_worker_died"
 )
+_MERGES = re.compile(r"merg(?:e[ds]?|ing)\b|merge_|unload", re.IGNORECASE)
 FLAT = 0.05  # of the first third: further than that a loss has moved, if not evenly
 
 
@@ -145,6 +148,7 @@ def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
     found += [*plans(log, beside), *templates(beside), *without_effect(beside)]
     found += [*another_end(beside), *shown_rows(beside), *turned_round(beside, log)]
     found += [*not_masked(beside, log), *rows_without_label(beside, log)]
+    found += [*cut_rows(beside, log), *text_as_bool(beside, log)]
     if not any(one.weight >= LATER for one in found):
         found += standstill(beside)
     if all(one.cause.healthy for one in found):
@@ -163,7 +167,13 @@ def _is_answered(one: Finding, log: Log, beside: Beside) -> bool:
     by = one.cause.answered_by
     if not by or one.weight > WARNED or len(log.entries) < 2:
         return False
+    if by == "no merge":
+        return not any(_MERGES.search(text) for text in _other_lines(one, beside))
     return by == "the run" or beside.number(by) is not None
+
+
+def _other_lines(one: Finding, beside: Beside) -> Iterator[str]:
+    return (line.text for _, line in beside.lines if line.where != one.at.where)
 
 
 def _ranked(found: list[Finding], hints: list[Finding]) -> tuple[Finding, ...]:

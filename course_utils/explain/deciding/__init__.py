@@ -98,11 +98,15 @@ def _metric(one: Finding, beside: Beside, log: Log) -> Finding:
 
 def _waits(one: Finding, beside: Beside, log: Log) -> Finding:
     """Processes in different code, or that gather the weights of other experts."""
-    return rank_paths.decided_alone(experts.apart(one, beside, log), beside)
+    told = rank_paths.decided_alone(experts.apart(one, beside, log), beside)
+    return rank_paths.model_on_one_rank(told, beside)
 
 
 def _no_signal(one: Finding, beside: Beside, log: Log) -> Finding:
-    """A part with a spread over the batch and none within a group; how replies are sampled."""
+    """A right answer that is not paid; a part with a spread over the batch and none within a
+    group; how replies are sampled."""
+    if (unpaid := verifiers.unpaid(one, beside, log)) is not one:
+        return unpaid
     spread = next(((e, v) for e, v in log.series("part_std") if v > 0), None)
     proof = list(one.for_it)
     if spread and spread[0].numbers.get("reward_std") == 0:

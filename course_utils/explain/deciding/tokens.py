@@ -18,7 +18,7 @@ _OF_BASE = re.compile(r"[\w./-]+-Base\b|[\w./-]+-pt\b")
 _TRAINS_TABLE = re.compile(r"modules_to_save|additional_target|trainable_token|embed_tokens")
 _BARE = re.compile(r"\{\{-? ?\.Prompt ?-?\}\}")
 _PAD_IS_END = re.compile(r"pad_token(?:_id)?['\"]?\s*[=:]\s*\S*eos_token(?:_id)?", re.IGNORECASE)
-_NO_KEY = re.compile(r"Could not find (?:response|instruction) key `[^`]*`", re.IGNORECASE)
+_NO_KEY = re.compile(r"Could not find (?:response|instruction) key `[^`]*(?:`|$)", re.IGNORECASE)
 _PAD, _END = (
     re.compile(
         rf"\b{name}(?:_token(?:_id)?)?['\"]?\s*[=:]\s*['\"]?(\d+|<[^\s'\"]+>)", re.IGNORECASE

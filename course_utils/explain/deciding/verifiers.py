@@ -1,11 +1,12 @@
-"""A reward that is one constant: gold answers that its verifier cannot parse."""
+"""A reward that is one constant: answers, of the rows or of the replies, that its verifier cannot
+read."""
 
 import re
 from dataclasses import replace
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import Entry, Line
+from course_utils.explain.paste.entries import Entry, Line, place
 from course_utils.explain.paste.log import Log
 
 _LATEX = re.compile(r"\bLatexExtractionConfig\b")
@@ -15,6 +16,35 @@ _BARE = re.compile(r"(?<=[\s(\[:=,])(['\"])-?\d[\d./,]{0,20}\1(?=[\s)\],}]|$)")
 _DEFAULT = re.compile(
     r"\b(?:\w*rewards?|score|return)\b\W{0,3}(?:append\()?(-?\d+(?:\.\d+)?)\)?\s*$"
 )
+_TRUTH = re.compile(
+    r"\b(?:ground[_ ]?truth|gold\w*|solution|target|expected|reference)\b\W{1,4}"
+    r"(?P<value>-?\d[\d.,/]*)\W*$",
+    re.IGNORECASE,
+)
+_EARNS = re.compile(r"\b(?:score|reward)\b\W{1,4}(?P<value>-?\d+(?:\.\d+)?)\W*$", re.IGNORECASE)
+_FORMS = {  # of a final answer
+    "\\boxed{...}": re.compile(r"\\boxed\{\s*\$?(?P<value>[-\d][\d.,/]*)\s*\}"),
+    "#### ...": re.compile(r"####\s*\$?(?P<value>[-\d][\d.,/]*)"),
+    "<answer>...</answer>": re.compile(r"<answer>\s*\$?(?P<value>[-\d][\d.,/]*)\s*</answer>"),
+}
+_READS = re.compile(  # code that takes answers from replies, or a data set whose scorer is known
+    r"\bre\.(?:findall|search|match|compile)\(\s*[rf]?(?P<form>['\"].{2,60}?['\"]),\s*"
+    r"(?:\w*(?:solution_str|response|completion|reply|pred|output|text|content|answer_str)\w*)\b|"
+    r"data_source['\"]?\s*[:=]\s*['\"](?P<source>openai/gsm8k)['\"]",
+    re.IGNORECASE,
+)
+RIGHT_AND_UNPAID = (
+    "right answers earn nothing, so that all replies have one reward: a reply that is shown gives "
+    "{value} as {form}, the right answer is {value}, and it is scored {score}. What scores it "
+    "does not take that form{reads}; no rate and no optimizer is at fault"
+)
+OF_GSM8K = " (verl's own scorer of openai/gsm8k takes a number behind #### alone)"
+ONE_FORM = (
+    "one form for both: ask in the prompt for what the scorer reads, or score with a function that "
+    "reads {} (a math verifier, a custom reward function, another data_source); then score the "
+    "replies of the first evaluation again, of which the right ones must be paid"
+)
+BEHIND, BEFORE = 4, 16  # lines of a score behind the right answer; of a reply before it
 NEAR = 2  # lines below the one that names them
 NO_LATEX = (
     "the gold answers are bare text ({}), and the verifier looks for LaTeX alone: none of them is "
@@ -61,3 +91,58 @@ def _default(one: Finding, beside: Beside, log: Log) -> Line | Entry | None:
         if found and float(found[1]) in values and float(found[1]) % 1:
             return line
     return None
+
+
+def unpaid(one: Finding, beside: Beside, log: Log) -> Finding:
+    """The finding with a reply that is shown with the right answer and a score of 0 or less."""
+    lines = sorted((*(line for _, line in beside.lines), *log.entries), key=place)
+    for number, line in enumerate(lines):
+        if not (truth := _TRUTH.search(line.text)):
+            continue
+        scored = next(
+            (
+                (low, m)
+                for low in lines[number + 1 : number + BEHIND]
+                if (m := _EARNS.search(low.text))
+            ),
+            None,
+        )
+        if scored is None or float(scored[1]["value"]) > 0:
+            continue
+        reply = _answers(lines[max(0, number - BEFORE) : number], truth["value"])
+        if reply is None:
+            continue
+        at, form = reply
+        reads = beside.matching(_READS)
+        read_as = _READS.search(reads[1]) if reads else None
+        if read_as and form.strip("\\.<{ ")[:4] in (read_as["form"] or ""):
+            continue  # it looks for this very form
+        is_known = read_as and read_as["source"]
+        value, score = _plain(truth["value"]), scored[1]["value"]
+        why = RIGHT_AND_UNPAID.format(
+            value=value, form=form, score=score, reads=OF_GSM8K if is_known else ""
+        )
+        told = [f"{at.where} says: {at.text.strip()[-60:]}", f"{line.where} says: {truth[0]}"]
+        told.append(f"{scored[0].where} says: {scored[1][0]}")
+        told += [f"{reads[0].where} says: {reads[1].strip()[:100]}"] if reads else []
+        proof = (*one.for_it, *told)
+        return replace(one, weight=8.8, for_it=proof, why=why, advice=ONE_FORM.format(form))
+    return one
+
+
+def _answers(lines: list[Line | Entry], truth: str) -> tuple[Line | Entry, str] | None:
+    """The last of these lines that gives the right answer in one of the usual forms."""
+    for line in reversed(lines):
+        for form, pattern in _FORMS.items():
+            found = pattern.search(line.text)
+            if found and _plain(found["value"]) == _plain(truth):
+                return line, form
+    return None
+
+
+def _plain(value: str) -> str:
+    """
+    >>> _plain("1,200."), _plain("18")
+    ('1200', '18')
+    """
+    return value.replace(",", "").rstrip(".")

@@ -19,6 +19,34 @@ _DECIDES = re.compile(
 _BY_RANK = re.compile(r"(?=\[rank ?\d+\])")
 _OF_A_RANK = re.compile(r"\[rank ?(\d+)\]:?\s*(.*)")
 _NUMBER = re.compile(r"(?<![\w.])\d+\.\d+")
+_RETURNS = re.compile(  # what leaves all processes but one out
+    r"^\s*if\b.*(?:\bnot\b.*(?:is_world_process_zero|is_main_process|is_rank_zero|is_local_\w+)|"
+    r"\brank\w*(?:\(\))?\s*(?:!=|>)\s*0|get_rank\(\)\s*(?:!=|>)\s*0)"
+)
+_ENTERS = re.compile(
+    r"^\s*if\b(?!.*\bnot\b).*(?:is_world_process_zero|is_main_process|is_rank_zero|"
+    r"\brank\w*(?:\(\))?\s*==\s*0|get_rank\(\)\s*==\s*0)"
+)
+_NEEDS_ALL = re.compile(
+    r"\b(?P<call>(?:\w+\.)*(?:generate|evaluate|predict|forward))\((?!self\b)|"
+    r"\b(?P<made>(?:self\.)?model)\(\*?\*?\w"
+)
+_SPREAD = re.compile(
+    r"\bzero[-_ ]?(?:stage[-_ ]?)?3\b|(?<![a-z])stage['\"]?\s*[:=]\s*3\b|\bds_z(?:ero)?3|"
+    r"\bfsdp2?\b|\bfully_shard\b",
+    re.IGNORECASE,
+)
+CODE_LINES = 10
+ONE_RANK_ALONE = (
+    "one process alone runs the model: {guard} lets only rank 0 come to {call}(...), and with the "
+    "weights spread over all processes ({spread}) each layer is gathered from all of them. The "
+    "others have gone on and wait in another collective, so none ends; no device, no network and "
+    "no limit of a wait is at fault"
+)
+CALL_ON_ALL = (
+    "let every process make that call (generate(..., synced_gpus=True)) and only print on rank 0; "
+    "or gather the weights on all of them first, or do it later from a checkpoint"
+)
 MAX_RANKS, MAX_FRAMES = 64, 60
 APART = (
     "the processes wait for each other in different code: rank {one} is in {mine}, rank {other} "
@@ -92,6 +120,31 @@ def decided_alone(one: Finding, beside: Beside) -> Finding:
     decides = beside.matching(_DECIDES)
     code = [f"{decides[0].where} says: {decides[1].strip()[:MAX_QUOTE]}"] if decides else []
     return replace(one, for_it=(*one.for_it, *code, *known), why=one.why + ALONE)
+
+
+def model_on_one_rank(one: Finding, beside: Beside) -> Finding:
+    """The finding with the code that runs a sharded model on rank 0 alone."""
+    spread = beside.matching(_SPREAD)
+    if spread is None or one.why.startswith(APART.partition("{")[0]):
+        return one
+    lines = [line for _, line in beside.lines]
+    for number, line in enumerate(lines):
+        leaves, enters = _RETURNS.search(line.text), _ENTERS.search(line.text)
+        below = lines[number + 1 : number + 1 + CODE_LINES]
+        if leaves and not (below and re.match(r"\s*return\b", below[0].text)):
+            continue
+        if not leaves and not enters:
+            continue
+        within = below if leaves else below[:1]  # a paste may have lost how far a line stands in
+        called = next(((at, m) for at in within if (m := _NEEDS_ALL.search(at.text))), None)
+        if called is None:
+            continue
+        call = called[1]["call"] or called[1]["made"]
+        guard = line.text.strip().rstrip(":")
+        why = ONE_RANK_ALONE.format(guard=f"`{guard[:60]}`", call=call, spread=spread[1])
+        told = (f"{at.where} says: {at.text.strip()[:MAX_QUOTE]}" for at in (line, called[0]))
+        return replace(one, for_it=(*one.for_it, *told), why=why, advice=CALL_ON_ALL)
+    return one
 
 
 def _last_of(rank: str, beside: Beside) -> str:

@@ -19,7 +19,8 @@ _NAMES = {  # of a setting, by the name used here
     "accumulation": "gradient_accumulation_steps accumulation grad_accum",
     "learning_rate": "learning_rate lr max_lr peak_lr warmup_max_lr peak_learning_rate",
     "max_grad_norm": "max_grad_norm grad_clip clip_grad clip_grad_norm gradient_clipping",
-    "max_steps": "max_steps max_train_steps num_training_steps total_training_steps train_iters",
+    "max_steps": "max_steps max_train_steps num_training_steps total_training_steps train_iters "
+    "total_updates num_updates max_updates total_optimizer_steps",
     "beta": "beta pref_beta dpo_beta kl_coef init_kl_coef kl_loss_coef",
     "dtype": "dtype torch_dtype precision",
     "zero_stage": "stage zero_stage",

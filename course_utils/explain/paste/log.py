@@ -20,6 +20,7 @@ _ERROR = re.compile(r"^Traceback \(most recent|^\w*(Error|Exception)\b")
 _SCALE = re.compile(r"Attempted loss scale: ([\d.e+]+), (?:reducing to|but hysteresis)")
 _NO_SCALE_LEFT = re.compile(r"loss scale already at minimum", re.IGNORECASE)
 POLICY = {"reward", "reward_std", "kl_loss", "kl", "policy_loss", "length", "advantage_max"}
+SAMPLED = POLICY - {"reward"} | {"entropy"}  # of a policy that writes replies
 TRAINED = ("loss", "policy_loss", "grad_norm")  # training rests on them
 FEW_ROWS = 3  # with a step
 FALLS_BACK = 0.9  # of the last step or epoch: what is below it began anew
@@ -272,6 +273,11 @@ class Log:
         """The entry just before one of `entries`."""
         at = self._place(entry)
         return self.entries[at - 1] if at else None
+
+    @property
+    def scores_pairs(self) -> bool:
+        """Whether its rewards are scores of a reward model on pairs, whose mean is free."""
+        return self.kind() == "preference" and not self.fields & SAMPLED
 
     def kind(self) -> str:
         """preference, policy, or supervised: by its fields."""

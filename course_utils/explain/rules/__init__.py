@@ -34,6 +34,7 @@ from course_utils.explain.rules import (
     reply_weights,
     resumes,
     reward_code,
+    rope_base,
     rows_by_id,
     rows_packed,
     same_scores,
@@ -46,6 +47,8 @@ from course_utils.explain.rules import (
     token_error,
     training,
     unfilled,
+    unreached,
+    unsent,
     without_advantage,
 )
 
@@ -60,6 +63,7 @@ BESIDE_SETTINGS = (
     *(preference, sync, same_scores, summaries, epochs, past_the_end, training, hardly_moved),
     *(cache_kept, counted, distilled, one_candidate, pooled, storage, without_advantage),
     *(reward_code, rows_by_id, kept_in_bfloat16, learns_anyway, rows_packed, looks_worse),
+    *(rope_base, unreached, unsent),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,

@@ -20,9 +20,12 @@ FALLEN = 0.8  # of the best third of the rewards
 
 
 def collapse(log: Log) -> Finding | None:
-    """The reward falls for good: below half of what it had gained, and beyond the noise."""
+    """The reward falls for good: below half of what it had gained, and beyond the noise.
+
+    The mean of a reward model's scores is free: its loss sees differences alone.
+    """
     series = [(e, r) for e, r in log.series("reward") if math.isfinite(r)]
-    if len(series) < 8:
+    if len(series) < 8 or log.scores_pairs:
         return None
     rewards = [reward for _, reward in series]
     means = [fmean(rewards[i : i + 3]) for i in range(len(rewards) - 2)]

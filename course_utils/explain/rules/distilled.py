@@ -54,6 +54,22 @@ _WHOLE = re.compile(
     r"\brenormali[sz]\w*|\btail_(?:mass|bucket|log\w*)|\bother_mass\b", re.IGNORECASE
 )
 _FORMULA = re.compile(r"\S+\.exp\(\) ?\* ?\(.{3,40}\)+\.sum\(")
+_CUT_LOGITS = re.compile(
+    r"\b(?P<who>teacher|student).*?logits?\w*(?:\.\w+\(\))*\s*\[\s*(?:\.\.\.|:)\s*,\s*"
+    r"(?P<cut>:\s*-\s*1|1\s*:)\s*(?:,\s*:)?\s*\]",
+    re.IGNORECASE,
+)
+ONE_PLACE_ON = (
+    "the student is compared with the teacher at another place: of the one's logits the last are "
+    "left out ([:, :-1]), of the other's the first ([:, 1:]), so that what the two say is of "
+    "different tokens, one behind the other. The divergence falls, and the student unlearns to "
+    "write the next token"
+)
+CUT_BOTH_ALIKE = (
+    "cut both in one way ([:, :-1] for the logits of either, [:, 1:] for the labels alone); the "
+    "first divergence of a good teacher with the same tokenizer is then small, and the loss on the "
+    "labels falls with it. Begin again from the student as it was"
+)
 FEW, BELOW = 6, -0.05
 OF_A_PART = "{} falls below 0, which no KL does, and stays there: it is {}"
 SUMMED = (
@@ -100,6 +116,20 @@ def _family(beside: Beside, who: str) -> tuple[Line, tuple[str, int]] | None:
     return None
 
 
+def teacher_one_place_on(log: Log, beside: Beside) -> Finding | None:
+    """Code that cuts the logits of student and teacher at different ends."""
+    cuts: dict[str, tuple[Line, str]] = {}
+    for _, line in beside.lines:
+        if (found := _CUT_LOGITS.search(line.text)) and not is_prose(line.text):
+            of_first = "1:" in found["cut"].replace(" ", "").removesuffix("-1")
+            cuts.setdefault(found["who"].lower(), (line, "first" if of_first else "last"))
+    if len(cuts) < 2 or len({end for _, end in cuts.values()}) == 1:
+        return None
+    proof = tuple(f"{line.where} says: {line.text.strip()}" for line, _ in cuts.values())
+    at = cuts["teacher"][0]
+    return Finding("teacher_one_place_on", 9.2, at, proof, why=ONE_PLACE_ON, advice=CUT_BOTH_ALIKE)
+
+
 def kl_below_0(log: Log, beside: Beside) -> Finding | None:
     """A divergence, over the top-k tokens perhaps, that falls through 0 and stays below it."""
     series, top = log.series("divergence"), _printed(beside, _TOP)
@@ -134,4 +164,4 @@ def _printed(beside: Beside, pattern: re.Pattern) -> tuple[Line, str] | None:
     return next((one for one in found if not is_prose(one[0].text)), found[0] if found else None)
 
 
-RULES_OF_SETTINGS = (teacher_reads_other_ids, kl_below_0)
+RULES_OF_SETTINGS = (teacher_reads_other_ids, teacher_one_place_on, kl_below_0)

@@ -65,16 +65,29 @@ def climbs_back(log: Log, beside: Beside) -> Finding | None:
         f"way it came: {said(series[at + 1][0], 'learning_rate')} at {series[at + 1][0].where}, "
         f"{said(top, 'learning_rate')} at {top.where}"
     ]
-    found = _processes(beside)
+    found, prepared = _processes(beside), beside.matching(_PREPARED)
     processes = _number(found)
-    if processes < 2 or not steps or abs(step * processes / steps - 1) > NEAR:
+    times = _odd_near(step * processes / steps) if steps and processes > 1 else 0
+    if not times or (times > 1 and not prepared):
         return _past(series, end, tuple(proof))
-    proof.append(f"{found[0].where} says: {found[1]}; {steps:g} / {processes} is about {step:g}")
+    again = f", and {times} times that {times * steps / processes:.0f}" if times > 1 else ""
+    of_one = f"{steps:g} / {processes} is about {steps / processes:.0f}"
+    proof.append(f"{found[0].where} says: {found[1]}; {of_one}{again}")
     proof += _warm_too_early(series[:at], beside, processes)
-    if prepared := beside.matching(_PREPARED):
+    if prepared:
         proof.append(f"{prepared[0].where} says: {prepared[1]}")
     why, advice = ONCE_A_PROCESS
     return Finding("schedule_ends_early", 8.5, end, tuple(proof), why=why + BEHIND, advice=advice)
+
+
+def _odd_near(ratio: float) -> int:
+    """The odd number that a ratio is near: at each of them a cosine is at its end again; or 0.
+
+    >>> [_odd_near(ratio) for ratio in (1.02, 2.93, 2.0, 0.4)]
+    [1, 3, 0, 0]
+    """
+    odd = 2 * round((ratio - 1) / 2) + 1
+    return odd if odd > 0 and abs(ratio - odd) <= NEAR else 0
 
 
 def _past(series: Rates, end: Entry, proof: tuple[str, ...]) -> Finding:

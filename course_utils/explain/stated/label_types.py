@@ -25,6 +25,22 @@ _TOKENS = re.compile(r"(\d[\d,]*) (?:tokens\b(?! per)|in (?:all|total))", re.IGN
 CLOSE = 5e-4  # of an accuracy
 FEWEST, NEARLY_ALL, SURE = 6, 0.98, 9.0  # tokens of a row; of an accuracy; the row itself
 BECOMES = {"bool": "True"}  # and elsewhere a large whole number
+_AS_BOOL = re.compile(
+    r"\bbool\(\s*\w+(?:\[['\"](?P<a>\w+)['\"]\]|\.get\(['\"](?P<b>\w+)['\"]\)|\.(?P<c>\w+))\s*\)|"
+    r"\[['\"](?P<d>\w+)['\"]\]\.(?:astype|map|apply)\(bool\)"
+)
+_TEXT_OF_NO = (
+    r"['\"]{0}['\"]\s*:\s*(?:\\?['\"])(?P<value>false|no|0|down|n|f|neg\w*|bad|off)(?:\\?['\"])"
+)
+_FLOORED = re.compile(r"(?:un)?desirable_weight in \[[\d.]+, [\d.]+\].{0,20}")
+ALWAYS_TRUE = (
+    'the labels are text, and bool() of a text is True unless it is empty: bool("{value}") is True '
+    "as well, so that each row is learnt as a good one, also those that were voted down"
+)
+COMPARE = (
+    'compare the text ({column} == "True", or as it is written), or write real booleans into the '
+    "rows; count both labels before the training, and begin again"
+)
 CAST = (
     "the labels are kept as {kind}, which cannot hold -100: each -100 becomes {value}, so that "
     "what was to be left out of the loss is learnt as a class, and the real labels are few among "
@@ -98,3 +114,24 @@ def _too_right(log: Log) -> list[str]:
     if not hits or hits[0] < NEARLY_ALL:
         return []
     return [f"{hits[0]:.4g} right at {judged[0][0].where}, in the first evaluation"]
+
+
+def text_as_bool(beside: Beside, log: Log) -> Iterator[Finding]:
+    """Code that makes a boolean of a column which the rows hold as text."""
+    for _, line in beside.lines:
+        if not (code := _AS_BOOL.search(line.text)):
+            continue
+        column = next(name for name in code.group("a", "b", "c", "d") if name)
+        text = re.compile(_TEXT_OF_NO.format(re.escape(column)), re.IGNORECASE)
+        if (row := beside.matching(text)) is None:
+            continue
+        proof = [f"{line.where} says: {code[0]}", f"{row[0].where} has a row with {row[1]}"]
+        names = log.fields & {"chosen_reward", "rejected_reward"}
+        if names == {"chosen_reward"}:
+            proof.append("rewards of chosen rows are logged, and none of rejected ones")
+        if floored := beside.matching(_FLOORED):
+            proof.append(f"{floored[0].where} says: {floored[1]}")
+        why = ALWAYS_TRUE.format(value=text.search(row[1])["value"])
+        advice = COMPARE.format(column=column)
+        yield Finding("labels_constant", SURE, line, tuple(proof), why=why, advice=advice)
+        return

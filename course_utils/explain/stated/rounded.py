@@ -10,13 +10,13 @@ from course_utils.explain.paste.beside import Beside, is_prose
 from course_utils.explain.paste.entries import Line
 from course_utils.explain.stated.side_tables import SideTable, side_tables
 
-_OF_WEIGHTS = re.compile(
+OF_WEIGHTS = re.compile(
     r"(?<![\w_])(?:model_|torch_)?dtype['\"]?\s*[:=]\s*['\"]?(?:torch\.)?(?:bfloat16|bf16)\b|"
     r"\b(?:param\w* storage|exp_avg\w*(?:/exp_avg_sq)?|(?:optimizer|adam)\w* states?)\W{1,3}"
     r"(?:in |dtype\W+)?(?:torch\.)?(?:bfloat16|bf16)\b",
     re.IGNORECASE,
 )
-_FLOAT32_KEPT = re.compile(
+FLOAT32_KEPT = re.compile(
     r"\bmaster[_ ]?(?:weights?|param\w*)\W{1,3}(?:true|in (?:float32|fp32))|"
     r"\boptimizer_dtype['\"]?\W{1,3}(?:torch\.)?(?:float32|fp32)|\b(?:q?lora|peft|adapter)\b",
     re.IGNORECASE,
@@ -44,8 +44,8 @@ KEEP_FLOAT32 = (
 
 def gap_as_the_rate_falls(beside: Beside) -> Iterator[Finding]:
     """Runs that begin alike, of which one stays above the others as the rate falls, in bfloat16."""
-    kept = _printed(beside, _OF_WEIGHTS)
-    if kept is None or beside.matching(_FLOAT32_KEPT):
+    kept = _printed(beside, OF_WEIGHTS)
+    if kept is None or beside.matching(FLOAT32_KEPT):
         return
     for table in side_tables(beside):
         if not (gap := _gap(table)):

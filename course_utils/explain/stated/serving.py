@@ -33,6 +33,9 @@ _CODE = re.compile(r"[=(){}\[\]]")
 _FROM = re.compile(r"^\s*(?:\S+[$#] )?FROM \S+", re.MULTILINE)
 _TEMPLATE = re.compile(r"^\s*TEMPLATE\b|\{\{.*\.Prompt|--template", re.IGNORECASE)
 _OTHER_MODEL = re.compile(r"\b(?:base|original|stock|untuned)\b", re.IGNORECASE)
+_VERSION = r"\b[\w.-]+(?: v?|[=@]{1,2})\d+\.\d[\w.+]*"
+_VERSIONS = re.compile(rf"{_VERSION}(?:(?:\s*[,/;|+]\s*|\s+){_VERSION})+", re.IGNORECASE)
+_QUOTED = re.compile(r"\"[^\"]{20,}\"|\u201c[^\u201d]{20,}\u201d")
 _IMPORT = re.compile(r"convert|import|\bgguf\b|safetensors?|ollama create", re.IGNORECASE)
 _RAW = re.compile(
     r"### ?(?:Response|Instruction|Assistant)|<\|im_start\|>|\[INST\]|<start_of_turn>"
@@ -97,14 +100,25 @@ def _judged(lines: list[Line]) -> tuple[tuple[str, Line] | None, tuple[str, Line
     good = bad = None
     named = ""
     for line in lines:
-        named = name = _last_named(line.text) or named
+        text = _of_its_writer(line.text)
+        named = name = _last_named(text) or named
         if not _is_said(line.text):
             continue
-        if _BAD.search(line.text) and name:
+        if _BAD.search(text) and name:
             bad = bad or (name, line)
-        elif name and _is_good(line.text) and not _OTHER_MODEL.search(line.text):
+        elif name and _is_good(text) and not _OTHER_MODEL.search(text):
             good = (name, line) if good is None and (bad is None or bad[0] != name) else good
     return good, bad
+
+
+def _of_its_writer(text: str) -> str:
+    """A line without what is quoted of a model, and without a list of versions: neither says how
+    a program answers.
+
+    >>> _of_its_writer('trl 0.9, vllm 0.5.1, with it: "Great, this is the best answer of all"')
+    ', with it: '
+    """
+    return _VERSIONS.sub("", _QUOTED.sub("", text))
 
 
 def _is_said(text: str) -> bool:

@@ -15,7 +15,8 @@ _STANDS = re.compile(
     re.IGNORECASE,
 )
 _OF_A_NUMBER = re.compile(
-    r"\b(?:loss\w*|rewards?|accurac\w+|metrics?|kl|margins?|scores?|entropy|norms?|rate|values?|f1|"
+    r"\b(?:loss\w*|rewards?|accurac\w+|metrics?|kl|margins?|scores?|entropy|norms?|rates?|lrs?|"
+    r"schedul\w+|scales?|perplexity|ppl|curves?|values?|f1|"
     r"learning|quality|model|memory|[MG]i?B|usage)\b[^.;]{0,40}$",
     re.IGNORECASE,
 )
@@ -33,6 +34,11 @@ _AT_STEPS = re.compile(  # a step or a range of them, which a curve has and a st
     r"\s*(?:[a-z]+ ){0,2}?(?:at|around|near|between|from|about|after) (?:the )?~?"
     r"(?:(?:steps?|updates?|iter\w*) ~?(?:\d+ ?(?:-|to|and) ?)?|\d+ ?(?:-|to|and) ?)(\d{2,})\b"
     r"(?! ?(?:s\b|sec|min|h\b|hour|%|\.\d|epoch|GPU|node|rank|[GM]i?B))",
+    re.IGNORECASE,
+)
+_GOES_ON = re.compile(  # a pause between two of its steps
+    r"^\s*(?:\w+ ){0,2}?(?:between (?:two|some|the|consecutive|single) steps|"
+    r"for (?:a|one|two|some|several|a few) (?:steps?|updates?)\b|now and then|at times)",
     re.IGNORECASE,
 )
 _NOT_SO = re.compile(
@@ -96,6 +102,8 @@ def _said_so(beside: Beside) -> tuple[Line | None, str]:
         for found in _STANDS.finditer(line.text):
             before, after = line.text[: found.start()], line.text[found.end() :]
             if _OF_A_NUMBER.search(before) or _AT_A_LEVEL.match(after) or _NOT_SO.search(before):
+                continue
+            if _GOES_ON.match(after):
                 continue
             if _MOVES.search(found[0]) and _LEARNS.search(before):
                 continue

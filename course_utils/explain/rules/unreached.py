@@ -1,0 +1,173 @@
+"""Weights that are not the trained ones, or that no gradient reaches: `rule(log, beside)`."""
+
+import re
+from itertools import pairwise
+
+from course_utils.explain.finding import Finding
+from course_utils.explain.paste.beside import Beside, is_prose
+from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.numbers import listed, thirds
+
+_LEFT = re.compile(
+    r"checkpoint at (?P<path>\S+) were not used when initializing \w+: ?\[(?P<names>.+)\]"
+)
+_DRAWN = re.compile(
+    r"checkpoint at (?P<path>\S+) and are newly initialized:? ?\[(?P<names>[^\]]+)\]"
+)
+_SCORES = re.compile(
+    r"['\"](?P<name>(?:\w+\.)*(?:v_head|value_head|score|reward_head|rm_head|regression_head|"
+    r"classifier)(?:\.\w+)*)['\"]"
+)
+_ACCURACY = re.compile(r"\bacc(?:uracy)?\W{1,3}(?P<share>0?\.\d+)", re.IGNORECASE)
+GOOD, CHANCE = 0.6, 0.05  # of the pairs; from a half
+OTHER_NAME = (
+    "the trained head of this model is not loaded: the checkpoint has it as {}, and the program "
+    "looks for {}, which is drawn at random. What it scores is a random direction, and a policy "
+    "that is trained on it learns noise; no setting of the policy mends that"
+)
+NAME_IT = (
+    "tell the program the head's name (a prefix of the value head, {}), or rename the tensor in "
+    "the checkpoint; then the accuracy of the loaded model on pairs that are known, before the "
+    "policy is trained anew"
+)
+_NEEDS_NONE = re.compile(r"None of the inputs have requires_grad=True")
+_COUNTED = re.compile(
+    r"\b(?:lora|adapter)\w*\b.{0,40}?\b(?:non-?zero|changed|trained|with (?:a )?grad\w*)\W{1,3}"
+    r"(?P<few>\d+) ?(?:/|of) ?(?P<all>\d+)",
+    re.IGNORECASE,
+)
+_REENTRANT = re.compile(r"use_reentrant['\"]?\s*[=:]\s*true", re.IGNORECASE)
+_OUTSIDE = re.compile(
+    r"target_modules.*\b(?:lm_head|embed_tokens)\b|modules_to_save['\"]?\s*[=:]\s*\[", re.IGNORECASE
+)
+_NEEDS_SOME = re.compile(r"enable_input_require_grads\(")
+FEW, LEVEL = 0.2, 0.95  # of the adapters; of the first losses
+BLOCKS_CUT = (
+    "no gradient reaches the weights inside the checkpointed blocks: their inputs need none, and "
+    "reentrant checkpointing then drops what is inside. What learns stands outside of them{}, so "
+    "that the run neither breaks nor learns, at any rank or learning rate"
+)
+_ADDS = re.compile(r"\badd_(?:special_)?tokens\((?!\{['\"]pad_token)")
+_ADAPTED = re.compile(r"\btarget_modules['\"]?\s*[=:]\s*(?:\[[^\]]*\]|['\"]?[\w.-]+)")
+_TABLES = re.compile(r"embed|lm_head|wte\b|output_layer")
+_TRAINS_TABLES = re.compile(
+    r"\b(?:modules_to_save|trainable_token_indices|additional_target)['\"]?\s*[=:]\s*"
+    r"(?!\s|none|null|\[\])",
+    re.IGNORECASE,
+)
+_ASKS_LIKENESS = re.compile(r"cosine_similarity\(|\bcos(?:ine)?(?:_sim\w*)?\(", re.IGNORECASE)
+_ALL_ONE = re.compile(r"\[(?:\s*(?:1\.0*|0\.9999\d*)\s*,)+\s*(?:1\.0*|0\.9999\d*)\s*\]")
+_NEVER = re.compile(
+    r"\b(?:new|added|special|own)\b.{0,20}\btokens?\b.{0,40}\b(?:never|not|no|n't|wrong)\b",
+    re.IGNORECASE,
+)
+ROWS_STAND = (
+    "the rows of embedding and head that stand for the added tokens are not trained: the adapter "
+    "is on {} alone"
+)
+ALL_ALIKE = ". They are still all alike, so that the model cannot tell the new tokens apart"
+
+
+def head_of_another_name(log: Log, beside: Beside) -> Finding | None:
+    """A policy is scored by a model whose head was left in the file, and drawn under another
+    name."""
+    if log.kind() != "policy":
+        return None
+    left = [(line, m) for _, line in beside.lines if (m := _LEFT.search(line.text))]
+    drawn = [(line, m) for _, line in beside.lines if (m := _DRAWN.search(line.text))]
+    for line, kept in left:
+        for below, new in drawn:
+            names = [_SCORES.search(f"[{one['names']}]") for one in (kept, new)]
+            if kept["path"] != new["path"] or not all(names) or names[0][1] == names[1][1]:
+                continue
+            proof = [
+                f"{line.where}: {names[0][1]} of {kept['path']} is not used",
+                f"{below.where}: {names[1][1]} is newly initialized",
+                *_by_chance(log, beside),
+            ]
+            why = OTHER_NAME.format(names[0][1], names[1][1])
+            advice = NAME_IT.format(names[0][1].rpartition(".")[0] or names[0][1])
+            return Finding("head_is_new", 9.2, below, tuple(proof), why=why, advice=advice)
+    return None
+
+
+def _by_chance(log: Log, beside: Beside) -> list[str]:
+    """The accuracy of the head where it was trained, and a coin's where it was loaded."""
+    parts: list[Line | Entry] = [*(line for _, line in beside.lines), *log.entries]
+    shares = [(part, float(m["share"])) for part in parts if (m := _ACCURACY.search(part.text))]
+    good = next((one for one in shares if one[1] > GOOD), None)
+    coin = next((one for one in shares if abs(one[1] - 0.5) < CHANCE), None)
+    if not good or not coin:
+        return []
+    return [
+        f"an accuracy of {good[1]:g} ({good[0].where}) stands against one of {coin[1]:g} "
+        f"({coin[0].where}), which is a coin's"
+    ]
+
+
+def blocks_without_gradient(log: Log, beside: Beside) -> Finding | None:
+    """The warning of checkpointed blocks, and few adapters that have moved or a loss that stands
+    while something outside of the blocks is trained."""
+    warned, counted = beside.matching(_NEEDS_NONE), beside.matching(_COUNTED)
+    if warned is None:
+        return None
+    proof, aside = [f"{warned[0].where} says: {warned[1]}"], ""
+    shares = _COUNTED.search(counted[1]) if counted else None
+    if shares:
+        few, whole = int(shares["few"]), int(shares["all"])
+        if not few < FEW * whole:
+            return None
+        proof.append(f"{counted[0].where} says: {counted[1]}")
+        aside = f" ({few} of {whole} adapters)"
+    else:
+        levels = thirds(log.values("loss"))
+        stands = levels is not None and levels[2] > LEVEL * levels[0]
+        if not stands or not beside.matching(_REENTRANT) or beside.matching(_NEEDS_SOME):
+            return None
+        if not beside.matching(_OUTSIDE):
+            return None
+        proof.append(f"the loss hardly falls: {listed(levels)} by thirds of the log")
+    for pattern in (_REENTRANT, _OUTSIDE):
+        if found := beside.matching(pattern):
+            proof.append(f"{found[0].where} says: {found[1].strip()[:MAX_QUOTE]}")
+    why = BLOCKS_CUT.format(aside)
+    at = counted[0] if shares else warned[0]
+    return Finding("checkpoint_without_gradient", 8.8, at, tuple(dict.fromkeys(proof)), why=why)
+
+
+def new_rows_stand(log: Log, beside: Beside) -> Finding | None:
+    """Tokens are added, the adapter leaves the tables out, and the new rows are all alike, or the
+    new tokens are said to come out wrong."""
+    adds, adapted = beside.matching(_ADDS), beside.matching(_ADAPTED)
+    if not adds or not adapted or _TABLES.search(adapted[1]) or _trains_tables(beside):
+        return None
+    lines = [line for _, line in beside.lines]
+    alike = next(
+        (
+            b
+            for a, b in pairwise(lines)
+            if _ASKS_LIKENESS.search(a.text) and _ALL_ONE.search(b.text)
+        ),
+        None,
+    )
+    told = next((line for line in beside.told() if _NEVER.search(line.text)), None)
+    if alike is None and told is None:
+        return None
+    proof = [f"{line.where} says: {words}" for line, words in (adds, adapted)]
+    if alike is not None:
+        proof.append(f"{alike.where}: the new rows are all alike, {alike.text.strip()[:80]}")
+    elif told is not None:
+        proof.append(f"{told.where} says: {_NEVER.search(told.text)[0]}")
+    weight = 8.6 if alike is not None else 6.2
+    why = ROWS_STAND.format(re.split("[=:]", adapted[1], maxsplit=1)[-1].strip()[:90])
+    why += ALL_ALIKE if alike is not None else ""
+    return Finding("new_tokens_untrained", weight, alike or adapted[0], tuple(proof), why=why)
+
+
+def _trains_tables(beside: Beside) -> bool:
+    found = beside.all_matching(_TRAINS_TABLES)
+    return any(not is_prose(line.text) for line, _ in found)
+
+
+RULES_OF_SETTINGS = (head_of_another_name, blocks_without_gradient, new_rows_stand)

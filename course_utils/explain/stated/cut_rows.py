@@ -1,0 +1,166 @@
+"""Rows that a limit of the length cuts before the reply begins, as lengths beside it show."""
+
+import math
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from course_utils.explain.finding import Finding
+from course_utils.explain.paste.beside import Beside, Setting
+from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.numbers import listed, thirds
+
+_NO_LABEL = re.compile(
+    r"masked every label to -100|(?:all|every) (?:the )?labels? (?:are|is|in .{0,30}are) -100|"
+    r"no (?:valid )?labels? (?:left|remain)",
+    re.IGNORECASE,
+)
+_ASKS_LENGTHS = re.compile(
+    r"(?=.*\bmin\()(?=.*\bmax\()(?=.*(?:input_ids|\blen\w*|\b[lL]\b))", re.IGNORECASE
+)
+_ANSWER = re.compile(r"^\W*(?:np\.\w+\()?(\d[\d,. ()a-z]*\d|\d+)\W*$")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_IN_FRONT = re.compile(
+    r"\b(?:in front of|before|ahead of|up to|until)\b.{0,25}\b(?:answer|reply|response|completion|"
+    r"assistant)\b|\bprompt\w*[_ ](?:len\w*|tok\w*)|\b(?:n|num|len)_(?:before|prompt)\w*",
+    re.IGNORECASE,
+)
+_PACKS = re.compile(r"\bpacking['\"]?\s*[=:]\s*['\"]?true|\bpacked\b", re.IGNORECASE)
+_OF_PROMPTS = re.compile(r"\bprompts?\b(?=.*\b(?:tok\w*|len\w*)\b)", re.IGNORECASE)
+_QUANTILE = re.compile(
+    r"\b(?P<name>p\d{1,2}|min|median|mean|avg|max)\b\W{1,3}(?P<value>\d[\d,]*(?:\.\d+)?)",
+    re.IGNORECASE,
+)
+_KEEPS_END = re.compile(
+    r"truncation_side['\"]?\s*[=:]\s*['\"]?left|keep_end|truncat\w+ (?:from|on) the left|"
+    r"truncation['\"]?\s*[=:]\s*['\"]?false",
+    re.IGNORECASE,
+)
+_NAMES_BOTH = re.compile(r"(?=.*chosen)(?=.*reject)", re.IGNORECASE)
+_TWO_SCORES = re.compile(r"^\W*(-?\d+\.\d{2,})\s+(-?\d+\.\d{2,})\W*$")
+FEW_PAIRS, MOST, NEAR = 4, 0.6, 5e-3  # rows of scores; of them; of ln 2
+CUT = (
+    "each row is cut before its reply begins: all rows are exactly {} tokens long, which is a limit"
+    "{}. So no label is left"
+)
+BEHIND = ", and the first reply begins behind {} tokens at the earliest"
+NOT_THE_MARKS = ", and what marks the replies is not to blame, whatever the message guesses"
+LONGER = (
+    "a limit of the length that holds prompt and reply, where the model is loaded and in the "
+    "trainer; or shorter prompts (descriptions of tools), or drop rows that are longer; then count "
+    "the labels that are not -100"
+)
+PAIRS_CUT = (
+    "both replies of most pairs are cut away: the rows are cut at {} tokens from the right, and "
+    "{} of the prompts have {} tokens or more. What is left of a pair is one and the same prompt, "
+    "so its two scores are equal, whichever reply is the better; labels and learning rate are not "
+    "to blame"
+)
+LONGER_PAIRS = (
+    "a limit above prompt and reply together, or cut the prompt from the left "
+    "(truncation_side='left') with room for the reply; drop pairs whose ids are the same once cut"
+)
+
+
+def cut_rows(beside: Beside, log: Log) -> Iterator[Finding]:
+    """Rows without a label that are all as long as the limit, and pairs of long prompts."""
+    lines = [line for _, line in beside.lines]
+    if masked := beside.matching(_NO_LABEL):
+        yield from _without_label(masked, lines)
+    if log.kind() == "preference" or any(_NAMES_BOTH.search(e.text) for e in log.entries[:1]):
+        yield from _pairs_of_prompts(beside, log)
+
+
+def _without_label(masked: tuple[Line, str], lines: list[Line]) -> Iterator[Finding]:
+    lengths = front = None
+    for asked, below in pairwise(lines):
+        numbers = _answered(below)
+        if len(numbers) < 2:
+            continue
+        if _ASKS_LENGTHS.search(asked.text) and len(set(numbers)) == 1:
+            lengths = lengths or (below, numbers[0])
+        else:
+            front = front or (asked, below, min(numbers))
+    if lengths is None:
+        return
+    at, limit = lengths
+    told = [f"{masked[0].where} says: {masked[1]}", f"{at.where}: all rows have {limit:g} tokens"]
+    is_behind = front and front[2] >= limit and _speaks_of_it(front[0], lines)
+    if is_behind:
+        told.append(f"{front[1].where} answers {front[1].text.strip()[:MAX_QUOTE]}")
+    elif any(_PACKS.search(line.text) for line in lines):
+        return  # rows that are packed are all of one length
+    why = CUT.format(f"{limit:g}", BEHIND.format(f"{front[2]:g}") if is_behind else "")
+    why += NOT_THE_MARKS if is_behind else ""
+    weight = 9.2 if is_behind else 7.0
+    yield Finding("labels_masked", weight, at, tuple(told), why=why, advice=LONGER)
+
+
+def _speaks_of_it(asked: Line, lines: list[Line]) -> bool:
+    """Whether a question, or the line that made what it asks for, is about what precedes a
+    reply."""
+    number = next(n for n, line in enumerate(lines) if line is asked)
+    return any(_IN_FRONT.search(line.text) for line in lines[max(0, number - 1) : number + 1])
+
+
+def _answered(line: Line) -> list[float]:
+    """The numbers of a line that holds nothing else.
+
+    >>> _answered(Line("line 1", "(2633, 4402.0, 17911)")), _answered(Line("line 2", "from 3 on"))
+    ([2633.0, 4402.0, 17911.0], [])
+    """
+    found = _ANSWER.match(line.text)
+    return [float(one) for one in _NUMBER.findall(found[1])] if found else []
+
+
+def _pairs_of_prompts(beside: Beside, log: Log) -> Iterator[Finding]:
+    limit = beside.printed("max_length")
+    if limit is None or not limit.number or beside.of("max_prompt_length"):
+        return
+    if beside.matching(_KEEPS_END):
+        return
+    long = _long_prompts(beside, limit)
+    alike = [*_equal_scores(beside), *_stands_at_chance(log)]
+    if long is None or not alike:
+        return
+    line, name, tokens = long
+    proof = (limit.said, f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}", *alike)
+    part = {"min": "all", "median": "half"}.get(name) or f"{100 - int(name[1:])} %"
+    why = PAIRS_CUT.format(limit.value, part, f"{tokens:g}")
+    yield Finding("pairs_alike", 8.8, line, proof, why=why, advice=LONGER_PAIRS)
+
+
+def _long_prompts(beside: Beside, limit: Setting) -> tuple[Line, str, float] | None:
+    """The lowest part of the prompts' lengths that is above the limit, the middle one at most."""
+    for _, line in beside.lines:
+        if not (told := _OF_PROMPTS.search(line.text)):
+            continue
+        for found in _QUANTILE.finditer(line.text, told.end()):
+            name, tokens = found["name"].lower(), float(found["value"].replace(",", ""))
+            is_low = name in ("min", "median") or (name[0] == "p" and int(name[1:]) <= 50)
+            if is_low and tokens >= (limit.number or 0):
+                return line, name, tokens
+    return None
+
+
+def _equal_scores(beside: Beside) -> list[str]:
+    """Rows of two scores, most of which are the same to the last digit."""
+    rows = [(line, found) for _, line in beside.lines if (found := _TWO_SCORES.match(line.text))]
+    same = [line for line, found in rows if found[1] == found[2]]
+    if len(rows) < FEW_PAIRS or len(same) < MOST * len(rows):
+        return []
+    return [f"{same[0].where} on: {len(same)} of {len(rows)} pairs have two equal scores"]
+
+
+def _stands_at_chance(log: Log) -> list[str]:
+    """A loss of ln 2 throughout beside an accuracy far below a half, as ties give it."""
+    losses, hits = thirds(log.values("loss")), finite(log.values("accuracy"))
+    if not losses or not hits or max(abs(loss - math.log(2)) for loss in losses) > NEAR:
+        return []
+    if max(hits) > 0.25:
+        return []
+    return [
+        f"the loss is ln 2 (by thirds {listed(losses)}) and the accuracy at most {max(hits):.3g}: "
+        "most pairs are ties"
+    ]
