@@ -11,8 +11,8 @@ import signal
 import subprocess
 from pathlib import Path
 
+import by_lesson
 import pytest
-from by_lesson import lesson_of
 from lab_server import browser_page, fresh_course, lab_on
 from site_server import served, site_in
 from whole import IS_WHOLE, SECONDS, SLOW, measured, slow_ones
@@ -51,10 +51,14 @@ def pytest_addoption(parser):
     parser.addoption("--measure", action="store_true", help="also slow tests; keep their seconds")
 
 
+def pytest_configure(config):
+    by_lesson.only = config.getoption("lesson", None) or ""
+
+
 @pytest.hookimpl(trylast=True)  # when -k and -m have chosen
 def pytest_collection_modifyitems(config, items):
-    if wanted := config.getoption("lesson", None):
-        items[:] = [item for item in items if lesson_of(item.nodeid) == wanted]
+    if wanted := by_lesson.only:
+        items[:] = [item for item in items if by_lesson.lesson_of(item.nodeid) == wanted]
     for item in items:
         for given in (given for mark in item.iter_markers("parametrize") for given in mark.args):
             if num_left := getattr(given, "num_left", 0):

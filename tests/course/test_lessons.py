@@ -11,14 +11,15 @@ from course_command import ROOT, course
 from nbformat import v4
 from whole import cases
 
-from course_utils.exercises import all_lessons, find_lesson
+from course_utils.exercises import find_lesson
+from course_utils.exercises.outline import outline
 from course_utils.files.progress import ENV_NAME, Progress
 from course_utils.notebook.execute import Job, Limits, execute
 from course_utils.notebook.files import read_notebook, write_notebook
 from course_utils.notebook.parameters import PARAMETERS
 
 LIMITS = Limits(cell_s=300, notebook_s=1200)
-STEMS = [lesson.stem for lesson in all_lessons()]
+STEMS = [entry.stem for entry in outline()]
 SEEDS = (1, 2, 3, 4)  # nbval runs the solved lessons on 0
 AGAIN = "get_ipython().run_cell({source!r}).raise_error()"
 

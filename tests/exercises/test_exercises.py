@@ -10,6 +10,7 @@ import pkgutil
 
 import pytest
 import torch
+from by_lesson import lessons
 from whole import IS_WHOLE, cases
 
 from course_utils import exercises
@@ -17,11 +18,10 @@ from course_utils.checks import checking
 from course_utils.checks.declare import TODO, Exercise
 from course_utils.checks.report import Outcome
 from course_utils.exercises import all_lessons
-from course_utils.oncall import check as oncall_check
 from course_utils.shown.report import Table
 from tests.answers import HERE, modules_of, right_answers, wrong_answers
 
-EXERCISES = [v for lesson in all_lessons() for e in lesson.exercises for v in e.variants]
+EXERCISES = [v for lesson in lessons() for e in lesson.exercises for v in e.variants]
 IDS = [f"{e.id}-variant-{e.title}" if e.case else e.id for e in EXERCISES]
 RIGHT = [
     pytest.param(exercise, answer, id=f"{exercise.id}-right-{number}")
@@ -61,7 +61,7 @@ each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=IDS)
 def tickets_are_trained_on_one_seed(monkeypatch):
     """A reader's fixed run is trained on two."""
     if not IS_WHOLE:
-        monkeypatch.setattr(oncall_check, "NUM_SEEDS", 1)
+        monkeypatch.setattr("course_utils.oncall.check.NUM_SEEDS", 1)
 
 
 @each_exercise

@@ -9,12 +9,12 @@ import warnings
 from collections.abc import Iterator
 
 import pytest
+from by_lesson import lessons
 from course_command import ROOT
 from whole import cases
 
 from course_utils.checks import checking
 from course_utils.checks.report import CheckReport
-from course_utils.exercises import all_lessons
 from course_utils.grading.judge.judging_mode import DATA, INSIDE, PROXY, how
 from tests.answers import right_answers, wrong_answers
 
@@ -22,7 +22,7 @@ pytest.importorskip("IPython")
 if not hasattr(os, "fork"):
     pytest.skip("the judge's workers are forked", allow_module_level=True)
 
-EXERCISES = [v for lesson in all_lessons() for e in lesson.exercises for v in e.variants]
+EXERCISES = [v for lesson in lessons() for e in lesson.exercises for v in e.variants]
 
 
 def answers(exercise) -> Iterator[tuple[str, object]]:

@@ -1,6 +1,11 @@
-"""Files of tests that go through all lessons, and the lesson that a test of theirs is about."""
+"""Files of tests that go through all lessons, and the lesson that a test of theirs is about.
+
+A proof of one lesson imports no other, so that it need not be repeated when another has changed.
+"""
 
 import re
+
+from course_utils.checks.declare import Lesson
 
 FILES = (
     "tests/course/test_lessons.py",
@@ -8,6 +13,8 @@ FILES = (
     "tests/grading/test_judge.py",
     "tests/grading/test_solved_in_box.py",
 )
+NONE = "none"
+only = ""  # the lesson that --lesson names, kept here by conftest.py before any file is read
 LESSON = re.compile(r"\[(\d\d)[._\]-]")
 
 
@@ -19,4 +26,11 @@ def lesson_of(nodeid: str) -> str:
     """
     file, _, test = nodeid.partition("::")
     found = LESSON.search(test) if file in FILES else None
-    return found[1] if found else "none"
+    return found[1] if found else NONE
+
+
+def lessons() -> list[Lesson]:
+    """All lessons, or the one whose tests alone are asked for."""
+    from course_utils.exercises import all_lessons, find_lesson
+
+    return all_lessons() if only in ("", NONE) else [find_lesson(only)]
