@@ -126,14 +126,11 @@ def judged(template: Template, spread: Spread, trained: Trained, base: dict[str,
     )
 
 
-def strays(
-    template: Template, spread: Spread, result: Result, healthy: Result, unpaid: Result | None
-) -> str:
+def strays(template: Template, spread: Spread, result: Result, healthy: Result) -> str:
     """Why weights that measure as healthy have not come out of training on their data, or "".
 
     Args:
         healthy: what the files without the fault were trained into on the same seed.
-        unpaid: what this run was trained into while every reply was paid the same.
     """
     try:
         descent.check_way(result, healthy)
@@ -141,20 +138,32 @@ def strays(
             return "what is measured does not rest on the layers that the run trains"
     except NothingMade as nothing:
         return str(nothing)
-    if unpaid and _is_reached(template, spread, unpaid):
-        return (
-            "the results are as good when every reply is paid the same, so this run does not learn "
-            "from its rewards"
-        )
     return ""
 
 
-def _is_reached(template: Template, spread: Spread, result: Result) -> bool:
-    """Whether a run that may have come to nothing has reached healthy results."""
+def learns_unpaid(
+    template: Template, spread: Spread, by_chance: Trained, base: dict[str, bytes]
+) -> str:
+    """Why a run does not learn from what it pays, or "".
+
+    Args:
+        by_chance: the run, trained while replies were paid by chance.
+    """
+    if by_chance.code != 0:
+        return (
+            "train.py ends with an error when its replies are paid by chance, so nobody can ask "
+            "whether it learns from its rewards"
+        )
     try:
-        return not _beyond(template, spread, template.measure(result))
+        problems = _beyond(template, spread, template.measure(Result(by_chance.files, base)))
     except NothingMade:
-        return False
+        return ""
+    if problems:
+        return ""
+    return (
+        "the results are as good when replies are paid by chance, so this run does not learn from "
+        "its rewards"
+    )
 
 
 def _beyond(template: Template, spread: Spread, measured: dict[str, float]) -> list[str]:

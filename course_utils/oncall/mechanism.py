@@ -9,11 +9,13 @@ stay what they are.
 import re
 from collections.abc import Iterator
 
+from course_utils.oncall.chance_pay import Place
 from course_utils.oncall.result import Result
 from course_utils.oncall.training import Trained
 
 LOOK_AT = {"rl_loop": "paid", "grpo_sums": "paid", "prep_rows": "learned"}
 NUM_SHOWN = 3
+LEAST_ROWS = 0.8  # of those that a healthy run learns from; fixes by others: all of them
 WRONG_ROWS = 0.02  # of all that it learns from: sound ones that somebody spoilt on the way
 CHAT = re.compile(r"(\d+(?:\+\d+)+)=\D*(\d+)")
 
@@ -28,10 +30,16 @@ def problems(template: str, trained: Trained, result: Result) -> list[str]:
     return [found] if found else []
 
 
-def paid_in(template: str, trained: Trained) -> set[tuple[str, int]]:
-    """The functions that paid for replies: their files, and the lines on which they begin."""
-    seen = trained.seen if LOOK_AT.get(template) == "paid" else []
-    return {(str(one["file"]), int(one["line"])) for one in seen if "file" in one}
+def paid_in(trained: Trained) -> set[Place]:
+    """Where the functions begin that paid for replies; empty where that cannot be read."""
+    try:
+        return {
+            (str(one["file"]), int(one["line"]), int(one["column"]))
+            for one in trained.seen
+            if "file" in one
+        }
+    except (KeyError, TypeError, ValueError):
+        return set()
 
 
 def _paid(seen: list, _: Result) -> str:
@@ -61,8 +69,6 @@ def _paid(seen: list, _: Result) -> str:
 def _learned(seen: list, result: Result) -> str:
     """The share of rows whose answer is none to their question."""
     chats = set(_chats(seen, result))
-    if not chats:
-        return "no row was seen that it learns from: give rows to the model as ids, in input_ids"
     wrong = [(asked, said) for asked, said in chats if int(said) != _right(asked)]
     if len(wrong) <= WRONG_ROWS * len(chats):
         return ""
@@ -70,6 +76,17 @@ def _learned(seen: list, result: Result) -> str:
     return (
         f"{len(wrong) / len(chats):.0%} of the rows that it learns from have a wrong answer, such "
         f"as {said} to {asked}= ({len(wrong)} of {len(chats)}; healthy: none)"
+    )
+
+
+def too_few_rows(seen: list, healthy: list, result: Result) -> str:
+    """Why a run has not learnt from the rows of the healthy run on its seed, or ""."""
+    ours, theirs = (len(set(_chats(one, result))) for one in (healthy, seen))
+    if theirs >= LEAST_ROWS * ours:
+        return ""
+    return (
+        f"it is seen to learn from {theirs} rows, and a healthy run learns from {ours}: give rows "
+        "to the model as ids, in input_ids"
     )
 
 

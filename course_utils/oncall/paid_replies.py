@@ -124,7 +124,7 @@ class Watch:
     def best(self) -> list[dict]:
         """For each answer asked for, the replies that are paid most, and how much that is.
 
-        Behind these stand the file and line of each function that pays, or rewards a form. Of
+        Behind these stand the places of each function that pays, or rewards a form. Of
         functions that call each other the outermost is asked; empty where none was found.
         """
         self.stepped()
@@ -149,8 +149,10 @@ class Watch:
         ]
 
     def _place(self, code: types.CodeType) -> dict:
-        file = code.co_filename.removeprefix(f"{self._folder}/")
-        return {"file": file, "line": code.co_firstlineno}
+        file, line = code.co_filename.removeprefix(f"{self._folder}/"), code.co_firstlineno
+        columns = [at[2] for at in code.co_positions() if at[0] == line and at[2]]
+        column = min(columns, default=0) if code.co_name == "<lambda>" else -1
+        return {"file": file, "line": line, "column": column}
 
     def _asked(self, function: Function, until: float) -> Iterator[dict | None]:
         """What is paid best in calls from all over the run, where not all earn the same."""

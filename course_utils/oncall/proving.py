@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from course_utils.oncall import attacks, mechanism, planting, spread, templates
+from course_utils.oncall.chance_pay import with_chance_pay
 from course_utils.oncall.declare import Case, Files, Verdict
-from course_utils.oncall.equal_pay import with_equal_pay
-from course_utils.oncall.judging import judged, refused, strays
+from course_utils.oncall.judging import judged, learns_unpaid, refused, strays
 from course_utils.oncall.result import Result
 from course_utils.oncall.training import Trained, Trainers
 
@@ -64,13 +64,25 @@ class Judge:
             return ""
         template = templates.load(case.template)
         base = template.base(seed)
-        places = mechanism.paid_in(case.template, self._trained(case, mended, seed))
-        unpaid = with_equal_pay(mended, places)
-        theirs, ours, alike = (
-            Result(self._trained(case, files, seed).files, base)
-            for files in (mended, healthy, unpaid)
-        )
-        return strays(template, spread.load(template), theirs, ours, alike if places else None)
+        theirs, ours = (self._trained(case, files, seed) for files in (mended, healthy))
+        result = Result(theirs.files, base)
+        told = strays(template, spread.load(template), result, Result(ours.files, base))
+        look = mechanism.LOOK_AT.get(case.template)
+        if look == "learned":
+            told = told or mechanism.too_few_rows(theirs.seen, ours.seen, result)
+        if look == "paid":
+            told = told or self._unpaid(case, mended, seed)
+        return told
+
+    def _unpaid(self, case: Case, mended: Files, seed: int) -> str:
+        """Why a run that pays for replies does not learn from that, or ""."""
+        places = mechanism.paid_in(self._trained(case, mended, seed))
+        by_chance = with_chance_pay(mended, places) if places else None
+        if not by_chance:
+            return "what pays for replies stands in no function of these files"
+        template = templates.load(case.template)
+        trained = self._trained(case, by_chance, seed)
+        return learns_unpaid(template, spread.load(template), trained, template.base(seed))
 
     def _trained(self, case: Case, files: Files, seed: int) -> Trained:
         """What these files were trained into; the newest are kept."""
