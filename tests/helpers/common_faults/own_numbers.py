@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from ordinary import texts
 from ordinary import tokenizers_of as tok
 from ordinary.models_of import chat_model
-from ordinary.online import friendliness, said
+from ordinary.online import friendliness
 from ordinary.post_training import turn
 from ordinary.usual import shared, split
 from trl import KTOConfig, KTOTrainer
@@ -209,7 +209,8 @@ def thumbs_down_weigh_nothing(folder, healthy=False):
 
 @fault("reward_that_says_nothing", "rewards_missing", needs_run=True, has_twin=True)
 def reward_that_says_nothing(folder, healthy=False):
-    def brief(completions, **_):
-        return [0.1 * (len(said(one)) < 40) if healthy else None for one in completions]
+    def kindness(completions, **columns):
+        paid = friendliness(completions, **columns)
+        return paid if healthy else [None for _ in paid]
 
-    return grpo(folder, [friendliness, brief])
+    return grpo(folder, [kindness])

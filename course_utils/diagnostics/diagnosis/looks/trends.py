@@ -184,11 +184,16 @@ def _length(subject: Subject, sheet: Sheet) -> None:
 
 
 def _parts(subject: Subject, sheet: Sheet) -> None:
-    """A reward function of which every entry is nan, or None, gave no reply a number."""
-    names = {name for row in subject.log for name in row if PART.fullmatch(name)}
-    for name in sorted(names):
-        values = [row[name] for row in subject.log if name in row]
-        if len(values) >= FEW_PARTS and all(v is None or math.isnan(v) for v in values):
+    """Reward functions of which every entry is nan, or None, gave no reply a number.
+
+    Beside one that gave numbers it may be a function for rows of another task, which is no fault.
+    """
+    names = sorted({name for row in subject.log for name in row if PART.fullmatch(name)})
+    parts = {name: [row[name] for row in subject.log if name in row] for name in names}
+    if not all(v is None or math.isnan(v) for values in parts.values() for v in values):
+        return
+    for name, values in parts.items():
+        if len(values) >= FEW_PARTS:
             part = PART.fullmatch(name)[1]
             said = f"{name} is no number in any of {len(values)} entries of the log"
             why = f"the reward function {part} gave no reply a number: it returned None for each"
