@@ -88,12 +88,12 @@ class Judge:
         """What these files were trained into; the newest are kept."""
         key, template = _key(case, files, seed), templates.load(case.template)
         if key not in self._newest:
-            limit, look_at = (
-                cpu_limit(spread.load(template)),
-                mechanism.LOOK_AT.get(case.template, ""),
-            )
             self._newest[key] = self.trainers.train(
-                files, template.base(seed), seed=seed, cpu_s=limit, look_at=look_at
+                files,
+                template.base(seed),
+                seed=seed,
+                cpu_s=cpu_limit(spread.load(template)),
+                look_at=mechanism.LOOK_AT.get(case.template, ""),
             )
             for old in list(self._newest)[:-NUM_KEPT]:
                 del self._newest[old]
