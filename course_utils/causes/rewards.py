@@ -70,6 +70,16 @@ REWARDS = (
         harm=ENDED,
     ),
     Cause(
+        "groups_of_one",
+        "each reply is a group of its own, so that its advantage is its reward, without a baseline",
+        "one id for all replies to one prompt where advantages are computed",
+        "how many rows share an id; the mean and the least of the advantages",
+        thread="rllm#776",
+        kinds=("no_signal",),
+        harm=LESS,
+        explains=keys("entropy_gone proxy_rises_alone"),
+    ),
+    Cause(
         "constant_part",
         "one part of the reward is the same number in every entry: it tells no reply "
         "from another, as a verifier does that falls back to a default",

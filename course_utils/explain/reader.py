@@ -39,6 +39,7 @@ from course_utils.explain.stated.cut_rows import cut_rows
 from course_utils.explain.stated.label_types import not_masked, text_as_bool
 from course_utils.explain.stated.learnt_ends import another_end
 from course_utils.explain.stated.module_names import names_apart
+from course_utils.explain.stated.opened_tags import opened_by_the_prompt
 from course_utils.explain.stated.plans import plans
 from course_utils.explain.stated.saved import garbled_once_saved
 from course_utils.explain.stated.served_adapter import without_effect
@@ -149,6 +150,7 @@ def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
     found += [*another_end(beside), *shown_rows(beside), *turned_round(beside, log)]
     found += [*not_masked(beside, log), *rows_without_label(beside, log)]
     found += [*cut_rows(beside, log), *text_as_bool(beside, log)]
+    found += opened_by_the_prompt(beside, log)
     if not any(one.weight >= LATER for one in found):
         found += standstill(beside)
     if all(one.cause.healthy for one in found):

@@ -64,7 +64,7 @@ _PATTERNS = tuple(
         ("token_error", r"(train/)?token[_ ]mult[_ ]prob[_ ]error"),
         ("kl_loss", r"(actor/|train/)?kl_loss"),
         ("kl_coefficient", r"actor/kl_coef|(critic/|objective/)?kl_coef"),
-        ("old_kl", r"actor/ppo_kl|policy/approxkl_avg"),
+        ("old_kl", r"(actor|train)/ppo_kl|policy/approxkl_avg"),
         (
             "kl",
             r"(train/)?(actor/|critic/|objective/)?(ref_|rollout_)?kl|(train/)?mean_kl|policy/policy_kl",
@@ -75,7 +75,7 @@ _PATTERNS = tuple(
         ),
         (
             "clip_ratio",
-            r"(actor/)?pg_clipfrac|(policy/loss_metrics/)?clip_ratio(/region_mean)?|(policy/)?clipfrac(_avg)?",
+            r"(actor/|train/)?pg_clipfrac|(policy/loss_metrics/)?clip_ratio(/region_mean)?|(policy/)?clipfrac(_avg)?",
         ),
         ("reward_std", r"(train/)?(reward_std|rewards?/std|grouped_reward_std|critic/score/std)"),
         ("zero_std_share", r"(train/)?frac_reward_zero_std"),
@@ -87,6 +87,8 @@ _PATTERNS = tuple(
             r"rollout/reward|ppo_actor/task_reward/avg)",
         ),
         ("advantage_max", r"critic/advantages/max|advantages?/max"),
+        ("advantage_mean", r"(critic/)?advantages?/(mean|avg)"),
+        ("advantage_min", r"(critic/)?advantages?/min"),
         (
             "importance_ratio",
             r"(train/)?sampling/importance_sampling_ratio/mean|.*rollout_is_mean|"
@@ -109,7 +111,10 @@ _PATTERNS = tuple(
         ("router_loss", r"(train/)?(router_)?(aux|load_balancing)_loss"),
         ("probability_difference", r"(training/)?rollout_probs_diff_mean"),
         ("probability_correlation", r"(training/)?rollout_actor_probs_pearson_corr"),
-        ("staleness", r"(\w+/)*(sample_)?staleness(_theta)?([_/](avg|mean))?"),
+        (
+            "staleness",
+            r"(\w+/)*((sample_)?staleness(_theta)?|updates_since_(sampled|sync))([_/](avg|mean))?",
+        ),
         ("gen_batches", r"(train/)?num_gen_batches"),
         ("num_eos", r"val/num_eos_tokens"),
         ("truncated_share", r"(train/)?(completions/)?clipped_ratio|response_length/clip_ratio"),

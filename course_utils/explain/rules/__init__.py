@@ -15,9 +15,11 @@ from course_utils.explain.rules import (
     first_update,
     gradients,
     groups,
+    groups_of_one,
     hardly_moved,
     hidden,
     kept_in_bfloat16,
+    kl_sign,
     learns_anyway,
     looks_worse,
     looks_wrong,
@@ -46,6 +48,7 @@ from course_utils.explain.rules import (
     sync,
     token_error,
     training,
+    uncorrected,
     unfilled,
     unreached,
     unsent,
@@ -63,7 +66,7 @@ BESIDE_SETTINGS = (
     *(preference, sync, same_scores, summaries, epochs, past_the_end, training, hardly_moved),
     *(cache_kept, counted, distilled, one_candidate, pooled, storage, without_advantage),
     *(reward_code, rows_by_id, kept_in_bfloat16, learns_anyway, rows_packed, looks_worse),
-    *(rope_base, unreached, unsent),
+    *(rope_base, unreached, unsent, groups_of_one, kl_sign, uncorrected),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,

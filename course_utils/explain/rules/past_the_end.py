@@ -17,6 +17,11 @@ ONCE_A_PROCESS = (
     "takes a step for each process, and was made for the steps of one",
     "make it for max_train_steps * num_processes, warm-up included, or do not hand it to prepare()",
 )
+TOO_FAST = (
+    "the schedule runs {} times too fast: a scheduler that accelerate has prepared takes a step "
+    "for each process, and was made for the steps of one, so that warm-up and fall are over after "
+    "that part of their updates"
+)
 BEHIND = "; behind its end a cosine climbs back the way it came"
 PAST = (
     "the schedule is over before the run is and is stepped on: behind its end a cosine climbs back "
@@ -80,6 +85,35 @@ def climbs_back(log: Log, beside: Beside) -> Finding | None:
     return Finding("schedule_ends_early", 8.5, end, tuple(proof), why=why + BEHIND, advice=advice)
 
 
+def peaks_too_early(log: Log, beside: Beside) -> Finding | None:
+    """The rate climbs evenly and turns at the printed warm-up by the number of processes."""
+    series, found = log.series("learning_rate"), _processes(beside)
+    prepared, processes = beside.matching(_PREPARED), _number(found)
+    if len(series) < 2 * MANY or processes < 2 or prepared is None or mirrored(log) is not None:
+        return None
+    top = max(range(len(series)), key=lambda number: series[number][1])
+    climb = [(step_of(entry), rate) for entry, rate in series[: top + 1]]
+    peak, high = climb[-1]
+    is_even = all(s > 0 and abs(r / s * peak / high - 1) <= NEAR for s, r in climb)
+    early = _warm_too_early(series, beside, processes)
+    if len(climb) < MANY or not is_even or not early or top + 1 >= len(series):
+        return None
+    entry, end = series[top][0], next((e for e, rate in series[top:] if rate == 0), None)
+    proof = [
+        *early,
+        f"{found[0].where} says: {found[1]}; the rate climbs {processes} times as fast",
+    ]
+    proof += [f"{prepared[0].where} says: {prepared[1]}"]
+    behind = next((e for e, rate in series if end and step_of(e) > step_of(end) and rate > 0), None)
+    if end is not None:
+        proof.append(f"{said(end, 'learning_rate')} at {end.where}, at step {step_of(end):g}")
+    if behind is not None:
+        proof.append(f"{said(behind, 'learning_rate')} at {behind.where}, behind that end")
+    advice = ONCE_A_PROCESS[1]
+    why = TOO_FAST.format(processes) + (BEHIND if behind else "")
+    return Finding("schedule_ends_early", 8.5, entry, tuple(proof), why=why, advice=advice)
+
+
 def _odd_near(ratio: float) -> int:
     """The odd number that a ratio is near: at each of them a cosine is at its end again; or 0.
 
@@ -134,4 +168,4 @@ def _steps(entry: Entry, beside: Beside) -> float:
     return float(counted[2]) if counted else (whole and whole.number) or 0.0
 
 
-RULES_OF_SETTINGS = (scheduler_of_each_process, climbs_back)
+RULES_OF_SETTINGS = (scheduler_of_each_process, climbs_back, peaks_too_early)

@@ -5,6 +5,7 @@ from itertools import pairwise
 from statistics import median
 
 from course_utils.explain.finding import Finding
+from course_utils.explain.paste.entries import Entry
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.numbers import (
     A_HUNDREDTH,
@@ -31,7 +32,7 @@ RESTS = 1.5  # times the middle third: below that the last one no longer climbs
 
 def cheated(log: Log) -> Finding | None:
     """The reward rises while an evaluation in the same log falls, both by more than noise."""
-    rewards, held_out = change(log.values("reward")), log.series("eval_accuracy")
+    rewards, held_out = change(log.values("reward")), _by_step(log.series("eval_accuracy"))
     judged = _fall([value for _, value in held_out])
     if rewards is None or judged is None or rewards[1] <= rewards[0]:
         return None
@@ -40,6 +41,13 @@ def cheated(log: Log) -> Finding | None:
         f"the evaluation falls from {judged[0]:.3g} to {judged[1]:.3g}",
     )
     return Finding("proxy_rises_alone", 7.0, held_out[-1][0], proof)
+
+
+def _by_step(series: list[tuple[Entry, float]]) -> list[tuple[Entry, float]]:
+    """In the order of their steps: the evaluation of the start may be pasted below the last one."""
+    if not all("step" in entry.numbers for entry, _ in series):
+        return series
+    return sorted(series, key=lambda pair: pair[0].numbers["step"])
 
 
 def _fall(judged: list[float]) -> tuple[float, float] | None:

@@ -13,7 +13,9 @@ from course_utils.explain.paste.log import Log
 _IDS = re.compile(
     r"\b(?:sample_|row_|example_)?(?:ids?|idx|indices|rows?)\b['\"]?\W{0,3}\[(\d+(?:,? +\d+){2,})"
 )
-_STEP = re.compile(r"\b(?:global_)?step['\"]?\s*[=:]?\s*(\d+)", re.IGNORECASE)
+_STEP = re.compile(
+    r"\b(?:(?:global_)?step|upd(?:ate)?|iter(?:ation)?)['\"]?\s*[=:]?\s*(\d+)", re.IGNORECASE
+)
 _SKIPS = re.compile(r"\bskip_first_batches\b")
 FEW = 2  # steps
 OF_ANOTHER_EPOCH = (
