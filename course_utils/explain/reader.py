@@ -36,17 +36,23 @@ from course_utils.explain.runs import (
 from course_utils.explain.stated.benchmarks import turned_round
 from course_utils.explain.stated.comparisons import compared
 from course_utils.explain.stated.cut_rows import cut_rows
+from course_utils.explain.stated.held_out_rows import held_out_of_the_training_rows
 from course_utils.explain.stated.label_types import not_masked, text_as_bool
 from course_utils.explain.stated.learnt_ends import another_end
 from course_utils.explain.stated.module_names import names_apart
 from course_utils.explain.stated.opened_tags import opened_by_the_prompt
+from course_utils.explain.stated.packed_code import packed_without_bounds
 from course_utils.explain.stated.plans import plans
+from course_utils.explain.stated.rolled_labels import rolled_after_the_split
+from course_utils.explain.stated.sampler_defaults import defaults_of_the_model
 from course_utils.explain.stated.saved import garbled_once_saved
 from course_utils.explain.stated.served_adapter import without_effect
 from course_utils.explain.stated.serving import served
+from course_utils.explain.stated.shown_lists import end_without_label
 from course_utils.explain.stated.shown_rows import rows_without_label, shown_rows
 from course_utils.explain.stated.side_tables import side_tables
 from course_utils.explain.stated.standstill import standstill
+from course_utils.explain.stated.stop_strings import reasoning_cut
 from course_utils.explain.stated.templates import templates
 from course_utils.explain.told import mentions
 from course_utils.explain.worries import worries
@@ -55,6 +61,10 @@ MAX_DOCUMENT_LINES = 2_000_000
 OF_AN_ENDING = keys("python_error exception")  # what any error leads to
 ENDINGS = OF_AN_ENDING | keys(
     "ranks_disagree terminated aborted interrupted nccl_failed ray_worker_died"
+)
+STATED = (  # what code and tables beside the numbers show
+    *(opened_by_the_prompt, defaults_of_the_model, end_without_label, packed_without_bounds),
+    *(rolled_after_the_split, held_out_of_the_training_rows, reasoning_cut),
 )
 _MERGES = re.compile(r"merg(?:e[ds]?|ing)\b|merge_|unload", re.IGNORECASE)
 FLAT = 0.05  # of the first third: further than that a loss has moved, if not evenly
@@ -150,7 +160,7 @@ def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
     found += [*another_end(beside), *shown_rows(beside), *turned_round(beside, log)]
     found += [*not_masked(beside, log), *rows_without_label(beside, log)]
     found += [*cut_rows(beside, log), *text_as_bool(beside, log)]
-    found += opened_by_the_prompt(beside, log)
+    found += [one for rule in STATED for one in rule(beside, log)]
     if not any(one.weight >= LATER for one in found):
         found += standstill(beside)
     if all(one.cause.healthy for one in found):

@@ -86,6 +86,8 @@ def entries_of_row(
     for name, value in pairs:
         sums_up = sums_up or name in SUMMARY
         known, number = canonical(str(name)), number_of(value)
+        if known == "step" and number is not None and number % 1:
+            continue  # a number that is told of a step
         if known and number is not None and known not in numbers:
             numbers[known], names[known] = number, str(name).strip()
             whole = str(value).strip().partition("/")[2]

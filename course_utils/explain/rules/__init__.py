@@ -24,6 +24,7 @@ from course_utils.explain.rules import (
     looks_worse,
     looks_wrong,
     measured,
+    micro_batches,
     nonfinite,
     one_candidate,
     past_the_end,
@@ -67,6 +68,7 @@ BESIDE_SETTINGS = (
     *(cache_kept, counted, distilled, one_candidate, pooled, storage, without_advantage),
     *(reward_code, rows_by_id, kept_in_bfloat16, learns_anyway, rows_packed, looks_worse),
     *(rope_base, unreached, unsent, groups_of_one, kl_sign, uncorrected),
+    *(micro_batches,),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,

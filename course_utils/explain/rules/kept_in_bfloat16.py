@@ -25,6 +25,12 @@ _HEAD_OF_CHANGES = re.compile(
     r"(?=.*\b(?:elements?|numel|params?|size)\b).*\b(?:changed|differ\w*)\b"
 )
 _ROW_OF_CHANGES = re.compile(r"^\W*(?P<who>[\w.]+)\s+[\d,]+\s+(?P<share>\d+(?:\.\d+)?) ?%")
+_SHARE_OF_STEP = re.compile(
+    r"\b(?:elements|weights|params|parameters|values) (?:changed|updated|moved)\b[^\d|]{0,25}?"
+    r"(?P<share>\d+(?:\.\d+)?(?:e-?\d+)?)(?P<percent> ?%)?",
+    re.IGNORECASE,
+)
+MOST, FEW, OF_TOP = 0.6, 0.05, 0.01  # of the elements that a step changes; of the highest rate
 SMALL, LITTLE, BELOW = 2e-5, 50.0, 6  # a rate; percent; lines
 FEWEST, TINY = 3, 10.0  # rows of a table; percent
 SAME, TIMES = 0.05, 4.0  # of a rate; by which another run has fallen further
@@ -79,6 +85,29 @@ def few_elements_change(log: Log, beside: Beside) -> Finding | None:
     return Finding("rounding_swallows", 8.6, kept[0], proof, why=ROUNDED, advice=advice)
 
 
+def ever_fewer_change(log: Log, beside: Beside) -> Finding | None:
+    """The optimizer's weights are bfloat16, and the share that a step changes falls to nothing."""
+    answers = list(_answers(beside))
+    shares = [(e, m) for e in log.entries if (m := _SHARE_OF_STEP.search(e.text))]
+    top = max(finite(log.values("learning_rate")), default=0.0)
+    shares = [(e, m) for e, m in shares if e.numbers.get("learning_rate", 0.0) > OF_TOP * top]
+    values = [float(found["share"]) / (100 if found["percent"] else 1) for _, found in shares]
+    if not answers or len(values) < FEWEST or max(values) > MOST or min(values) > FEW:
+        return None
+    if not any(finite(log.values("grad_norm"))):
+        return None
+    (first, one), (last, other) = (shares[values.index(pick(values))] for pick in (max, min))
+    proof = (
+        *answers,
+        f"{first.where}: {' '.join(one[0].split())}; {last.where}: {' '.join(other[0].split())}, "
+        f"at a rate of {last.numbers['learning_rate']:.2g}; in float32 nearly all elements change "
+        "in each step",
+        f"gradients arrive: grad_norm up to {max(finite(log.values('grad_norm'))):.3g}",
+    )
+    advice = KEEP_FLOAT32 + LARGER_HIDES
+    return Finding("rounding_swallows", 8.7, last, proof, why=ROUNDED, advice=advice)
+
+
 def _answers(beside: Beside) -> Iterator[str]:
     """What a prompt answers to the question for the format of what the optimizer holds."""
     for line, below in pairwise(line for _, line in beside.lines):
@@ -129,4 +158,4 @@ def _fall(run: Log) -> float:
     return (losses[0] - losses[-1]) / abs(losses[0]) if losses[0] else 0.0
 
 
-RULES_OF_SETTINGS = (held_in_bfloat16, few_elements_change)
+RULES_OF_SETTINGS = (held_in_bfloat16, few_elements_change, ever_fewer_change)
