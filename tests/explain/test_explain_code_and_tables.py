@@ -66,6 +66,7 @@ def test_an_end_without_a_label_is_shown_by_two_lists():
         (IDS, LABELS.replace("0, -100]", "0, 128009]")),
         (IDS.replace("128009]", "128009, 128009]"), LABELS.replace("-100]", "-100, -100]")),
         (IDS.replace("0, 128009]", "0, 64]"), LABELS),
+        (IDS.replace("0, 128009]", "128009, 128001]"), LABELS.replace("0, -100]", "128009, -100]")),
         (IDS, LABELS.replace("-100, 9906, 0, -100]", "9906, 0, 128009, -100]")),
     ],
 )
@@ -85,7 +86,8 @@ def test_rows_that_are_joined_under_ones_see_each_other():
     one = first(*JOINED, *LEARNS, *PLACES)
     assert one.key == "packing_leak" and "position_ids" in one.fix
     assert any("1.66" in row and "1.4" in row for row in one.for_it)
-    assert first("attn_implementation: sdpa", *JOINED, *LEARNS).key == "packing_leak"
+    said = "class Packer:  # attn_implementation='sdpa'"
+    assert first(said, *JOINED, *LEARNS).key == "packing_leak"
 
 
 @pytest.mark.parametrize(
@@ -95,6 +97,7 @@ def test_rows_that_are_joined_under_ones_see_each_other():
         (*JOINED, *LEARNS, PLACES[0].replace("1.52  1.61  1.66", "1.41  1.40  1.40"), PLACES[1]),
         (JOINED[1], *LEARNS, *PLACES),
         (*JOINED, *LEARNS),
+        ("attn_implementation: sdpa", "packing: false", *JOINED, *LEARNS),
     ],
 )
 def test_rows_that_are_kept_apart_or_lose_nothing_are_not_blamed(lines):
@@ -122,6 +125,8 @@ def test_labels_that_are_rolled_in_a_part_are_wrong_at_its_bounds():
     [
         (SIZE.replace("4", "1"), *SPLIT),
         (SIZE, "    targets = torch.roll(input_ids, -1, dims=-1)", SPLIT[0]),
+        (SIZE, "    words = line.split(' ')", "    rest = words[1:]"),
+        (SIZE, *SPLIT, "    dist.recv(first_of_next, src=rank + 1)"),
         (SIZE, SPLIT[0], "    targets = zigzag_split(torch.roll(input_ids, -1), rank)"),
     ],
 )
@@ -143,7 +148,7 @@ def test_gradients_that_grow_with_the_micro_batches_are_summed():
     assert one.key == "split_changes_loss" and "16 times as many" in " ".join(one.for_it)
     assert "before backward" in one.fix
     late = "        loss = self.run_and_backward(batch) / num_micro_batches"
-    assert first(late, *LEARNS).key == "split_changes_loss"
+    assert first("        loss.backward()", late, *LEARNS).key == "split_changes_loss"
 
 
 @pytest.mark.parametrize(
@@ -152,7 +157,8 @@ def test_gradients_that_grow_with_the_micro_batches_are_summed():
         (*run(1, 0.5), *run(16, 0.52)),
         (*run(1, 0.5), *run(16, 7.9, loss=2.5)),
         (*run(4, 0.5), *run(4, 7.9)),
-        ("        loss = self.forward(batch) / num_micro_batches", *LEARNS),
+        ("        loss = self.forward(batch) / num_micro_batches", "  loss.backward()", *LEARNS),
+        ("  (loss / n_accum).backward()", "  loss = self.do_backward(x) / n_accum", *LEARNS),
     ],
 )
 def test_one_gradient_however_the_batch_is_split_is_no_fault(lines):
@@ -219,6 +225,9 @@ def test_rows_to_evaluate_that_are_taken_from_the_training_are_in_both():
         (TAKEN, "train_ds = train_ds.select(range(500, len(train_ds)))", *judged(1.2, 0.7, 0.3)),
         (TAKEN, *judged(1.2, 1.19, 1.18)),
         ("if args.eval_file is None:", f"    {TAKEN}", *judged(1.2, 0.7, 0.3)),
+        ("train_eval = train[:200]", *judged(1.2, 0.7, 0.3)),
+        (TAKEN, "val_ds = load_dataset('json', data_files='v.jsonl')", *judged(1.2, 0.7, 0.3)),
+        ("train_ds = train_ds.filter(lambda r: not r['held'])", TAKEN, *judged(1.2, 0.7, 0.3)),
         ("--eval_file data/held_out.jsonl", TAKEN, *judged(1.2, 0.7, 0.3)),
         ("train_ds, val_ds = train_ds.train_test_split(0.1)", *judged(1.2, 0.7, 0.3)),
     ],

@@ -26,6 +26,10 @@ NO_BASELINE = (
     "pushed up for ever, however often the prompt is solved; {n} replies to a prompt are sampled "
     "and are not compared"
 )
+AS_MANY = (
+    "each reply is a group of its own: there are as many groups as rows, so that the {n} replies "
+    "to a prompt are not compared, and no mean of theirs is taken from a reward"
+)
 OF_THE_PROMPT = (
     "one id for all replies to one prompt (of the task, repeated with the rows), and not of the "
     "reply or its step, where advantages are computed; then their mean must be about 0, and the "
@@ -50,7 +54,7 @@ def groups_of_one(log: Log, beside: Beside) -> Finding | None:
     proof += [*counted, f"{replies[0].where} says: {replies[1]}"]
     if code := beside.matching(_SET):
         proof.append(f"{code[0].where} says: {code[1].strip()[:MAX_QUOTE]}")
-    why = NO_BASELINE.format(n=number)
+    why = (NO_BASELINE if shown else AS_MANY).format(n=number)
     return Finding("groups_of_one", 9.0, entry, tuple(proof), why=why, advice=OF_THE_PROMPT)
 
 

@@ -17,6 +17,8 @@ _HEAD = re.compile(
 )
 _COUNTS = re.compile(r"accum|n_micro|num_micro|micro_?batches", re.IGNORECASE)
 _TOO_LATE = re.compile(r"=\s*[\w.]*backward\w*\(.*\)\s*/\s*\w*(?:micro|accum)\w*", re.IGNORECASE)
+_BACKWARD = re.compile(r"\bloss\w*\.backward\(|\.backward\(loss\)")
+_DIVIDED = re.compile(r"/=?\s*\(?[\w.]*(?:micro|accum)\w*", re.IGNORECASE)
 SAME_LOSS, NEAR, APART = 0.02, 0.25, 2.0  # of a loss; of a ratio; the least of ratios
 SUMMED = (
     "the gradient is the sum over the micro-batches of a step, and not their mean: the more of "
@@ -51,13 +53,15 @@ def summed_over_micro_batches(log: Log, beside: Beside) -> Finding | None:
             proof.append(limit.said)
         key = "split_changes_loss"
         return Finding(key, 9.0, other, tuple(proof), why=SUMMED, advice=DIVIDE)
-    return _by_code(log, code)
+    return _by_code(log, beside, code)
 
 
-def _by_code(log: Log, code: list[str]) -> Finding | None:
+def _by_code(log: Log, beside: Beside, code: list[str]) -> Finding | None:
     """Code that divides what a function returns that has called backward already."""
-    if not code or not log.entries:
+    called, divided = beside.matching(_BACKWARD), beside.all_matching(_DIVIDED)
+    if not code or not log.entries or called is None or len(divided) > 1:
         return None
+    code.append(f"{called[0].where} says: {called[0].text.strip()[:MAX_QUOTE]}")
     against = ("no two runs with other numbers of micro-batches are in the log",)
     key, entry = "split_changes_loss", log.entries[0]
     return Finding(key, 6.0, entry, tuple(code), against, why=SUMMED, advice=DIVIDE)

@@ -9,13 +9,14 @@ from course_utils.explain.paste.entries import MAX_QUOTE, Line
 from course_utils.explain.paste.log import Log, finite
 
 _TAKEN = re.compile(
-    r"^\W*(?P<held>\w*(?:eval|val|dev|test|held)\w*)\s*=\s*(?P<rows>\w*train\w*(?:\[['\"]\w+['\"]\])?)"
+    r"^\W*(?P<held>\w*(?:eval|val|dev|test|held)\w*)\s*=\s*"
+    r"(?P<rows>\w*train\w*(?:\[['\"]\w+['\"]\])?|\w+\[['\"]train['\"]\])"
     r"(?:\.shuffle\([^)]*\))?(?:\.select\(|\[\s*:|\.take\(|\.head\(|\.sample\()",
     re.IGNORECASE,
 )
 _LEFT_OUT = (
     r"=\s*{0}(?:\.shuffle\([^)]*\))?(?:\.skip\(|\[\s*[\w-]+\s*:|\.drop\(|"
-    r"\.select\(range\(\s*(?!min|0|len)\w+\s*,)"
+    r"\.filter\(|\.select\((?!range\()|\.select\(range\(\s*(?!min|0|len)\w+\s*,)"
 )
 _SPLIT = re.compile(r"\btrain_test_split\(|\brandom_split\(|\bunique\(|\bdedup", re.IGNORECASE)
 _NONE = re.compile(
@@ -58,6 +59,8 @@ def held_out_of_the_training_rows(beside: Beside, log: Log) -> Iterator[Finding]
     in_branch = any(_BRANCH.match(one.text) for one in lines[max(0, at - 3) : at])
     if beside.matching(left_out) or (in_branch and none is None) or _is_given(lines):
         return
+    if "train" in taken["held"].lower() or (not in_branch and _is_made_elsewhere(taken, lines)):
+        return  # it is meant to be of the training, or is replaced
     if len(losses) < 2 or losses[-1] > FALLEN * losses[0]:
         return
     fresh = next((one for one in lines[at + 1 :] if _FRESH.search(one.text)), None)
@@ -71,6 +74,13 @@ def held_out_of_the_training_rows(beside: Beside, log: Log) -> Iterator[Finding]
     ]
     why = TAKEN.format(held=taken["held"], rows=taken["rows"])
     yield Finding("rows_in_both", 8.6, line, tuple(proof), why=why, advice=APART)
+
+
+def _is_made_elsewhere(taken: re.Match, lines: list[Line]) -> bool:
+    """Whether another line gives other rows to the same name."""
+    held, rows = (re.escape(taken[name]) for name in ("held", "rows"))
+    other = re.compile(rf"^\W*{held}\s*=\s*(?!None\b)(?!.*{held})(?!.*{rows})\S")
+    return any(other.match(line.text) for line in lines)
 
 
 def _is_given(lines: list[Line]) -> bool:

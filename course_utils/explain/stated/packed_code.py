@@ -22,6 +22,7 @@ _KEEPS = re.compile(
     re.IGNORECASE,
 )
 _ATTENTION = re.compile(r"\b(?:attn_implementation|_attn_implementation)\W{1,4}(?:sdpa|eager)\b")
+_SAYS_SO = re.compile(r"pack(?!age|et)(?!\w*['\"]?\s*[:=]\s*['\"]?(?:false|none|0))", re.IGNORECASE)
 _ROW = re.compile(r"^\W*(?P<who>[\w/ -]*?[\w])\s+(?P<values>\d+\.\d+(?:\s+\d+\.\d+){3,})\s*$")
 _PACKED = re.compile(r"\bpack", re.IGNORECASE)
 _ALONE = re.compile(r"1\s*/\s*row|alone|unpacked|single|one (?:per|a) row|no pack|padded", re.I)
@@ -48,8 +49,8 @@ def packed_without_bounds(beside: Beside, log: Log) -> Iterator[Finding]:
     if joins is None or ones is None or beside.matching(_KEEPS) or log.kind() != "supervised":
         return
     attention, measured = beside.matching(_ATTENTION), [*_by_place(beside), *_swapped(beside)]
-    if not measured and attention is None:
-        return
+    if not measured and (attention is None or not beside.matching(_SAYS_SO)):
+        return  # a prompt and its reply are joined as well
     proof = [f"{one[0].where} says: {one[0].text.strip()[:MAX_QUOTE]}" for one in (joins, ones)]
     proof += [f"{attention[0].where} says: {attention[1]}"] if attention else []
     weight = 9.0 if measured else 6.5

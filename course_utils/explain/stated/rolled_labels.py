@@ -10,8 +10,9 @@ from course_utils.explain.paste.log import Log
 
 _PART = re.compile(
     r"^\W*(?P<part>\w+)\s*=\s*(?:\w+\.)*\w*(?:split|chunk|shard|zigzag|scatter|slice|local|narrow)"
-    r"\w*\(.*"
+    r"\w*\((?!['\"])(?=.*(?:ids|tokens|labels|input|seq)).*"
 )
+_HANDED_ON = re.compile(r"\b(?:i?send|i?recv|P2POp|halo|boundary|next_first\w*)\b", re.IGNORECASE)
 _ROLLED = r"\btorch\.roll\(\s*{0}\b.*|\b{0}\[(?:\.\.\.,\s*|:,\s*)?1:\]"
 _PARALLEL = re.compile(
     r"\b(?:context_parallel_size|cp_size|ulysses_sequence_parallel_size|sequence_parallel_size|"
@@ -42,6 +43,8 @@ def rolled_after_the_split(beside: Beside, log: Log) -> Iterator[Finding]:
         return
     made, rolled = code
     bounds = list(_at_bounds(beside, size))
+    if not bounds and beside.matching(_HANDED_ON):
+        return  # the first label of the next piece may be sent
     proof = (
         f"{made.where} says: {made.text.strip()[:MAX_QUOTE]}",
         f"{rolled.where} says: {rolled.text.strip()[:MAX_QUOTE]}",

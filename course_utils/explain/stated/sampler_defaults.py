@@ -24,7 +24,7 @@ _NEUTRAL = {  # what takes nothing away
     "frequency_penalty": lambda value: value == 0,
 }
 _OF_ANOTHER = re.compile(r"\bdo_sample\b|\bHF\b|transformers", re.IGNORECASE)
-_REQUEST = re.compile(r"\bcompletions?\.create\(|/v1/(?:chat/)?completions|/generate\b")
+_REQUEST = re.compile(r"\bcompletions?\.create\(|/v1/(?:chat/)?completions")
 _MEASURED = re.compile(
     r"\bsampled\b[^:=|()]*[:=]\s*(?P<seen>\d+(?:\.\d+)?(?:e-?\d+)?)\s*"
     r"\((?:trainer|policy|model)\b[^)|]*?(?P<mass>\d+\.\d+(?:e-?\d+)?)\)",

@@ -43,8 +43,8 @@ def end_without_label(beside: Beside, log: Log) -> Iterator[Finding]:
         kept = [n for n, label in enumerate(labels) if label != IGNORED]
         if len(kept) < 2 or kept[-1] != len(ids) - 2 or any(ids[n] != labels[n] for n in kept):
             continue  # nothing, more than the end or something else is left out
-        if ids[-1] == ids[-2] or not _is_end(ids[-1], beside):
-            continue
+        if not _is_end(ids[-1], beside) or _is_end(ids[-2], beside):
+            continue  # padding, behind an end that is learnt
         proof = (
             f"{line.where}: the ids end with {ids[-2]}, {ids[-1]}",
             f"{below.where}: the labels end with {labels[-2]}, {labels[-1]}",

@@ -14,7 +14,7 @@ _STOP = re.compile(
 _LIMIT = re.compile(r"\b(?:max_gen_toks|max_tokens|max_new_tokens)['\"]?\s*[:=]\s*(\d+)")
 _MEAN = re.compile(r"\btokens?\b\W{1,3}(?:mean|avg|median|p50)\W{1,3}(?P<n>\d+(?:\.\d+)?)", re.I)
 _ROWS = re.compile(r"(?P<n>\d+) rows\b")
-_CLOSED = re.compile(r"(?:</think>|\\?boxed|</reasoning>|####)['\"]?\W{1,3}(?P<n>\d+)\b")
+_CLOSED = re.compile(r"(?:</think>|</reasoning>)['\"]?\W{1,3}(?P<n>\d+)\b")
 _LONGER = re.compile(
     r"\b(?:response_length/mean|mean_length|completion_length)\W{1,3}(?P<n>\d+)|"
     r"\b(?P<m>\d[\d,]*) tokens,? finish_reason",
