@@ -168,6 +168,14 @@ LOSSES = (
         explains=keys("overfits"),
     ),
     Cause(
+        "logged_otherwise",
+        "both runs take the same steps, since their losses are the same: a number beside them is "
+        "counted in another way, or differs by a factor that the optimizer divides out",
+        "none needed; compare such numbers only where one version has printed them",
+        "the code that prints the number, in both versions",
+        healthy=True,
+    ),
+    Cause(
         "counted_in_a_row",
         "the accuracy of a later draft token counts only rows in which all tokens before it were "
         "right, so it falls with the place; the share of each place given the one before does not",

@@ -21,8 +21,10 @@ from course_utils.explain.rules import (
     kept_in_bfloat16,
     kl_sign,
     learns_anyway,
+    logged_otherwise,
     looks_worse,
     looks_wrong,
+    loss_of_kl,
     measured,
     micro_batches,
     nonfinite,
@@ -68,7 +70,7 @@ BESIDE_SETTINGS = (
     *(cache_kept, counted, distilled, one_candidate, pooled, storage, without_advantage),
     *(reward_code, rows_by_id, kept_in_bfloat16, learns_anyway, rows_packed, looks_worse),
     *(rope_base, unreached, unsent, groups_of_one, kl_sign, uncorrected),
-    *(micro_batches,),
+    *(micro_batches, loss_of_kl, logged_otherwise),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,
