@@ -38,6 +38,16 @@ POLICY = (
         explains=keys("on_policy_zero_loss"),
     ),
     Cause(
+        "kl_subtracted",
+        "the KL term is taken from the loss and not added to it, so that training raises the KL",
+        "add the KL times its coefficient to the loss",
+        "the sign of each term of the loss; the kl at two coefficients",
+        thread="RAGEN#58",
+        kinds=("collapse",),
+        harm=BROKEN,
+        explains=keys("kl_runs entropy_runs engines_disagree collapse on_policy_zero_loss"),
+    ),
+    Cause(
         "kl_negative",
         "the kl is negative on average, which the kl of samples of the policy cannot "
         "be: the replies were not drawn from the policy that is scored",

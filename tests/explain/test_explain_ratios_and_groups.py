@@ -106,7 +106,7 @@ MINUS = "        loss = loss - self.kl_coef * kl_mean"
 @pytest.mark.parametrize("code", [MINUS, "    actor_loss -= beta * kl", "  loss -= kl * kl_coef"])
 def test_a_kl_that_is_taken_from_the_loss_is_raised(code):
     one = first(code, *kls(9.0))
-    assert one.key == "kl_runs" and "wrong sign" in one.says and "add it" in one.fix
+    assert one.key == "kl_subtracted" and "wrong sign" in one.says and "add it" in one.fix
     assert code.strip() in " ".join(one.for_it)
 
 

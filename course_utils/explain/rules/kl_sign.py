@@ -47,7 +47,7 @@ def kl_subtracted(log: Log, beside: Beside) -> Finding | None:
         *_other_weights(log, name),
     ]
     advice = ADD_IT.format(loss=taken["loss"], term=taken["term"].strip())
-    return Finding("kl_runs", 9.2, entry, tuple(proof), why=SUBTRACTED, advice=advice)
+    return Finding("kl_subtracted", 9.2, entry, tuple(proof), why=SUBTRACTED, advice=advice)
 
 
 def _code(beside: Beside) -> tuple[Line, re.Match] | None:

@@ -11,7 +11,7 @@ from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line, place
 from course_utils.explain.paste.log import Log
 
 _HEAD = re.compile(
-    r"(?<![\w.])(?P<name>\$?MBS?|micro_?batch(?:es|_size)?\w*|mbs|per_device_train_batch_size|"
+    r"(?<![\w.])(?P<name>\$?MBS?|micro_?batch(?:es|_size)?\w*|mbs|"
     r"grad(?:ient)?_?accum\w*|accum\w*|n_micro_batches|num_micro_?batches)\s*[=:]\s*(?P<n>\d+)",
     re.IGNORECASE,
 )
