@@ -40,6 +40,8 @@ from course_utils.explain.stated.label_types import not_masked, text_as_bool
 from course_utils.explain.stated.learnt_ends import another_end
 from course_utils.explain.stated.module_names import names_apart
 from course_utils.explain.stated.plans import plans
+from course_utils.explain.stated.prompt_again import prompt_again
+from course_utils.explain.stated.rows_one_by_one import rows_one_by_one
 from course_utils.explain.stated.saved import garbled_once_saved
 from course_utils.explain.stated.served_adapter import without_effect
 from course_utils.explain.stated.serving import served
@@ -147,6 +149,7 @@ def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
     found += [*served(beside), *compared(beside), *spoken(beside), *names_apart(beside)]
     found += [*plans(log, beside), *templates(beside), *without_effect(beside)]
     found += [*another_end(beside), *shown_rows(beside), *turned_round(beside, log)]
+    found += [*rows_one_by_one(beside, log), *prompt_again(beside, log)]
     found += [*not_masked(beside, log), *rows_without_label(beside, log)]
     found += [*cut_rows(beside, log), *text_as_bool(beside, log)]
     if not any(one.weight >= LATER for one in found):
