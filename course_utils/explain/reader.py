@@ -38,7 +38,9 @@ from course_utils.explain.stated.comparisons import compared
 from course_utils.explain.stated.cut_rows import cut_rows
 from course_utils.explain.stated.label_types import not_masked, text_as_bool
 from course_utils.explain.stated.learnt_ends import another_end
+from course_utils.explain.stated.listed_rows import end_hidden_as_padding
 from course_utils.explain.stated.module_names import names_apart
+from course_utils.explain.stated.new_tokens import new_tokens_left
 from course_utils.explain.stated.plans import plans
 from course_utils.explain.stated.prompt_again import prompt_again
 from course_utils.explain.stated.rows_one_by_one import rows_one_by_one
@@ -150,6 +152,7 @@ def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
     found += [*plans(log, beside), *templates(beside), *without_effect(beside)]
     found += [*another_end(beside), *shown_rows(beside), *turned_round(beside, log)]
     found += [*rows_one_by_one(beside, log), *prompt_again(beside, log)]
+    found += [*end_hidden_as_padding(beside, log), *new_tokens_left(beside, log)]
     found += [*not_masked(beside, log), *rows_without_label(beside, log)]
     found += [*cut_rows(beside, log), *text_as_bool(beside, log)]
     if not any(one.weight >= LATER for one in found):

@@ -34,6 +34,7 @@ from course_utils.explain.rules import (
     reply_weights,
     resumes,
     reward_code,
+    reward_patterns,
     rope_base,
     rows_by_id,
     rows_packed,
@@ -62,6 +63,7 @@ BESIDE_SETTINGS = (
     *(hidden, token_error, first_update, staleness, ends, resumes, unfilled),
     *(preference, sync, same_scores, summaries, epochs, past_the_end, training, hardly_moved),
     *(cache_kept, counted, distilled, one_candidate, pooled, storage, without_advantage),
+    reward_patterns,
     *(reward_code, rows_by_id, kept_in_bfloat16, learns_anyway, rows_packed, looks_worse),
     *(rope_base, unreached, unsent),
 )
