@@ -41,12 +41,14 @@ from course_utils.explain.stated.learnt_ends import another_end
 from course_utils.explain.stated.listed_rows import end_hidden_as_padding
 from course_utils.explain.stated.module_names import names_apart
 from course_utils.explain.stated.new_tokens import new_tokens_left
+from course_utils.explain.stated.padding_free import joined_without_flash
 from course_utils.explain.stated.plans import plans
 from course_utils.explain.stated.prompt_again import prompt_again
 from course_utils.explain.stated.resumed_rate import rate_of_before
 from course_utils.explain.stated.rows_one_by_one import rows_one_by_one
 from course_utils.explain.stated.saved import garbled_once_saved
 from course_utils.explain.stated.served_adapter import without_effect
+from course_utils.explain.stated.served_prompt import another_prompt
 from course_utils.explain.stated.serving import served
 from course_utils.explain.stated.shown_rows import rows_without_label, shown_rows
 from course_utils.explain.stated.side_tables import side_tables
@@ -153,7 +155,8 @@ def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
     found += [*plans(log, beside), *templates(beside), *without_effect(beside)]
     found += [*another_end(beside), *shown_rows(beside), *turned_round(beside, log)]
     found += [*rows_one_by_one(beside, log), *prompt_again(beside, log)]
-    found += [*rate_of_before(beside, log)]
+    found += [*rate_of_before(beside, log), *another_prompt(beside, log)]
+    found += [*joined_without_flash(beside, log)]
     found += [*end_hidden_as_padding(beside, log), *new_tokens_left(beside, log)]
     found += [*not_masked(beside, log), *rows_without_label(beside, log)]
     found += [*cut_rows(beside, log), *text_as_bool(beside, log)]
