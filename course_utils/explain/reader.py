@@ -36,6 +36,7 @@ from course_utils.explain.runs import (
 from course_utils.explain.stated.benchmarks import turned_round
 from course_utils.explain.stated.comparisons import compared
 from course_utils.explain.stated.cut_rows import cut_rows
+from course_utils.explain.stated.forward_range import outside_of_float16
 from course_utils.explain.stated.label_types import not_masked, text_as_bool
 from course_utils.explain.stated.learnt_ends import another_end
 from course_utils.explain.stated.listed_rows import end_hidden_as_padding
@@ -156,7 +157,7 @@ def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
     found += [*another_end(beside), *shown_rows(beside), *turned_round(beside, log)]
     found += [*rows_one_by_one(beside, log), *prompt_again(beside, log)]
     found += [*rate_of_before(beside, log), *another_prompt(beside, log)]
-    found += [*joined_without_flash(beside, log)]
+    found += [*joined_without_flash(beside, log), *outside_of_float16(beside, log)]
     found += [*end_hidden_as_padding(beside, log), *new_tokens_left(beside, log)]
     found += [*not_masked(beside, log), *rows_without_label(beside, log)]
     found += [*cut_rows(beside, log), *text_as_bool(beside, log)]
