@@ -64,6 +64,7 @@ def test_a_service_that_asks_in_another_form():
         (r'prompt=f"### Instruction: {q}\n### Response:"', 'prompt=f"[INST] {q} [/INST]"'),
         ("client.completions.create", "client.chat.completions.create"),
         ("0.52", "0.90"),
+        ("(endpoint)", "(base model, vllm)"),
         ("[INST] Name the colour. [/INST] red", "### Instruction: Name it.\n### Response: red"),
     ],
 )

@@ -78,6 +78,14 @@ def test_a_question_that_stands_once_or_a_reply_is_no_prompt_twice(old, new):
     assert first("\n".join([*SHOWN, *PAIRS]).replace(old, new)) is None
 
 
+def test_a_reply_that_leaves_a_text_as_it_is_is_no_prompt_twice():
+    shown = [
+        ">>> tok.decode(train[0]['input_ids'])",
+        "'<s>[INST] She walks to the harbour. [/INST] She walks to the harbour.</s>'",
+    ]
+    assert first(*shown, *LEARNS) is None
+
+
 KTO = [f"{{'loss': 0.{50 - n}, 'rewards/chosen': 0.{n}, 'kl': 0.1}}" for n in range(1, 8)]
 CODE = "rows = rows.map(lambda r: {'label': bool(r['liked'])})"
 TYPES = "features: {'prompt': Value('string'), 'liked': Value('string')}"
@@ -86,6 +94,12 @@ TYPES = "features: {'prompt': Value('string'), 'liked': Value('string')}"
 def test_a_column_of_text_by_its_type_is_always_true():
     one = first(TYPES, "values: {'no': 311, 'yes': 290}", CODE, *KTO)
     assert one.key == "labels_constant" and 'bool("no")' in one.says
+
+
+def test_a_text_that_is_asked_whether_it_is_empty_is_no_label():
+    row = "{'prompt': 'is it so?', 'answers': ['no', 'yes'], 'note': ''}"
+    code = "rows = rows.map(lambda r: {'has_note': bool(r['note'])})"
+    assert first(TYPES.replace("liked", "note"), row, code, *KTO) is None
 
 
 @pytest.mark.parametrize("kind", ["bool", "int64"])

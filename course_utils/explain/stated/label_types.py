@@ -36,8 +36,8 @@ _TEXT_COLUMN = (
     r"['\"]{0}['\"]\s*:\s*(?:Value\((?:dtype=)?['\"](?:large_)?string['\"]|['\"]?(?:large_)?string\b)|"
     r"^\s*{0}\s*:\s*(?:large_)?string\b"
 )
-_WORD_OF_NO = re.compile(
-    r"(?P<quote>['\"])(?P<value>false|no|0|down|n|f|neg\w*|bad|off)(?P=quote)(?=\s*[:,\])}])", re.I
+_WORD_OF_NO = re.compile(  # with how often it stands there
+    r"(?P<quote>['\"])(?P<value>false|no|0|down|n|f|neg\w*|bad|off)(?P=quote)(?=\s*:\s*\d)", re.I
 )
 _FLOORED = re.compile(r"(?:un)?desirable_weight in \[[\d.]+, [\d.]+\].{0,20}")
 ALWAYS_TRUE = (
@@ -156,4 +156,4 @@ def _held_as_text(column: str, beside: Beside) -> tuple[str, list[str]] | None:
         return None
     said = [f"{kind[0].where}: the column is text ({kind[1].strip()})"]
     said.append(f"{word[0].where} has the value {word[1]}")
-    return _WORD_OF_NO.search(word[1] + ",")["value"], said
+    return word[1].strip("'\""), said

@@ -24,7 +24,7 @@ _OF_USER = re.compile(
     r"<\|?(?:im_start\|>user|user\|?>|start_of_turn>user)|\[INST\]|### ?(?:User|Human)"
 )
 MOST = 12  # lines of a row
-FEWEST, SURE = 4, 9.2  # words; the row itself
+FEWEST, REPLY, SURE = 4, 2, 9.2  # words; words of a reply; the row itself
 TWICE = (
     'the prompt stands twice in each row: it reads "{text}" and the same again before the reply. '
     "What is given as the reply (chosen, rejected) holds the user's turn already, and the prompt "
@@ -45,9 +45,11 @@ def prompt_again(beside: Beside, log: Log) -> Iterator[Finding]:
         if not _SHOWS.search(line.text):
             continue
         row = _row(lines[number : number + MOST])
-        found = _TWICE.search(_plain(row))
+        found = _TWICE.search(words := _plain(row))
         if not found or len(found["text"].split()) < FEWEST:
             continue
+        if len(re.findall(r"\w+", words[found.end() :])) < REPLY:
+            continue  # the second one is the reply: a task in which a text may stay as it is
         text = found["text"][:80]
         proof = [f'{line.where} shows a row: "{" ".join(row.split())[:120]}"']
         why = TWICE.format(text=text)

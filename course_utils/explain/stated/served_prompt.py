@@ -38,6 +38,7 @@ _SCORE = re.compile(
 _OF_SERVICE = re.compile(
     r"\b(?:servic\w*|serv(?:ed|ing|er)|endpoint|api|vllm|sglang|tgi|deploy\w*|prod\w*)\b", re.I
 )
+_OTHER_MODEL = re.compile(r"\b(?:base|original|untuned|before)\b", re.IGNORECASE)
 _CUT = re.compile(r"finish_reason\W{1,5}length\b.{0,30}", re.IGNORECASE)
 NEAR, LOWER, SURE = 8, 0.85, 8.8  # lines around; of the better score
 ANOTHER = (
@@ -109,6 +110,7 @@ def _worse(lines: list[Line | Entry]) -> list[str]:
     """A score of the service that is far below another one of the same name."""
     found = [(line, m) for line in lines for m in _SCORE.finditer(line.text)]
     bad = [(line, m) for line, m in found if _OF_SERVICE.search(line.text)]
+    bad = [(line, m) for line, m in bad if not _OTHER_MODEL.search(line.text)]
     for line, low in bad:
         for other, high in found:
             is_same = low["name"].lower() == high["name"].lower() and other is not line
