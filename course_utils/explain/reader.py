@@ -45,6 +45,7 @@ from course_utils.explain.stated.new_tokens import new_tokens_left
 from course_utils.explain.stated.padding_free import joined_without_flash
 from course_utils.explain.stated.plans import plans
 from course_utils.explain.stated.prompt_again import prompt_again
+from course_utils.explain.stated.read_at_first_pad import read_at_first_pad
 from course_utils.explain.stated.resumed_rate import rate_of_before
 from course_utils.explain.stated.rows_one_by_one import rows_one_by_one
 from course_utils.explain.stated.saved import garbled_once_saved
@@ -159,6 +160,7 @@ def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
     found += [*rate_of_before(beside, log), *another_prompt(beside, log)]
     found += [*joined_without_flash(beside, log), *outside_of_float16(beside, log)]
     found += [*end_hidden_as_padding(beside, log), *new_tokens_left(beside, log)]
+    found += [*read_at_first_pad(beside, log)]
     found += [*not_masked(beside, log), *rows_without_label(beside, log)]
     found += [*cut_rows(beside, log), *text_as_bool(beside, log)]
     if not any(one.weight >= LATER for one in found):
