@@ -36,17 +36,26 @@ from course_utils.explain.runs import (
 from course_utils.explain.stated.benchmarks import turned_round
 from course_utils.explain.stated.comparisons import compared
 from course_utils.explain.stated.cut_rows import cut_rows
+from course_utils.explain.stated.forward_range import outside_of_float16
 from course_utils.explain.stated.held_out_rows import held_out_of_the_training_rows
 from course_utils.explain.stated.label_types import not_masked, text_as_bool
 from course_utils.explain.stated.learnt_ends import another_end
+from course_utils.explain.stated.listed_rows import end_hidden_as_padding
 from course_utils.explain.stated.module_names import names_apart
+from course_utils.explain.stated.new_tokens import new_tokens_left
 from course_utils.explain.stated.opened_tags import opened_by_the_prompt
 from course_utils.explain.stated.packed_code import packed_without_bounds
+from course_utils.explain.stated.padding_free import joined_without_flash
 from course_utils.explain.stated.plans import plans
+from course_utils.explain.stated.prompt_again import prompt_again
+from course_utils.explain.stated.read_at_first_pad import read_at_first_pad
+from course_utils.explain.stated.resumed_rate import rate_of_before
 from course_utils.explain.stated.rolled_labels import rolled_after_the_split
+from course_utils.explain.stated.rows_one_by_one import rows_one_by_one
 from course_utils.explain.stated.sampler_defaults import defaults_of_the_model
 from course_utils.explain.stated.saved import garbled_once_saved
 from course_utils.explain.stated.served_adapter import without_effect
+from course_utils.explain.stated.served_prompt import another_prompt
 from course_utils.explain.stated.serving import served
 from course_utils.explain.stated.shown_lists import end_without_label
 from course_utils.explain.stated.shown_rows import rows_without_label, shown_rows
@@ -158,6 +167,11 @@ def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
     found += [*served(beside), *compared(beside), *spoken(beside), *names_apart(beside)]
     found += [*plans(log, beside), *templates(beside), *without_effect(beside)]
     found += [*another_end(beside), *shown_rows(beside), *turned_round(beside, log)]
+    found += [*rows_one_by_one(beside, log), *prompt_again(beside, log)]
+    found += [*rate_of_before(beside, log), *another_prompt(beside, log)]
+    found += [*joined_without_flash(beside, log), *outside_of_float16(beside, log)]
+    found += [*end_hidden_as_padding(beside, log), *new_tokens_left(beside, log)]
+    found += [*read_at_first_pad(beside, log)]
     found += [*not_masked(beside, log), *rows_without_label(beside, log)]
     found += [*cut_rows(beside, log), *text_as_bool(beside, log)]
     found += [one for rule in STATED for one in rule(beside, log)]

@@ -12,6 +12,7 @@ from course_utils.explain.rules.start import UNIFORM
 Levels = tuple[float, float, float]
 SLOWER = 5  # times
 FEW, CLEARLY = 4, 0.1  # numbers of a short run; of the first of them
+RARE = 0.01  # of all steps
 
 
 def _falls(levels: Levels) -> bool:
@@ -102,7 +103,7 @@ def _levels(log: Log) -> Iterator[str]:
     if loss and log.kind() == "supervised" and 0 < max(loss) < 2e-3:
         yield f"{_name(log, 'loss')} is below 2e-3 from the first entry on: {loss[0]:.3g}"
     skipped = finite(log.values("skipped"))
-    if skipped and skipped[-1] > 0 and not _rests(skipped):
+    if skipped and skipped[-1] > 0 and not _rests(skipped) and not _are_all_shown(log):
         yield f"{_name(log, 'skipped')} is still {skipped[-1]:.3g} in the last entry"
     tied = finite(log.values("zero_std_share"))
     if tied and min(tied) > 0.9:
@@ -132,6 +133,12 @@ def _rests(counts: list[float]) -> bool:
     """Whether these count from the beginning on, and have come to rest."""
     grows = all(now >= before for before, now in pairwise(counts))
     return len(counts) > 2 and counts[-1] > 1 and grows and counts[-1] == counts[-2]
+
+
+def _are_all_shown(log: Log) -> bool:
+    """Whether the steps that are counted are those few whose lines stand in the log."""
+    entry, count = log.series("skipped")[-1]
+    return count <= len(log.skips) and count < RARE * entry.numbers.get("step", 0.0)
 
 
 def _name(log: Log, name: str) -> str:

@@ -11,7 +11,17 @@ from course_utils.explain.paste.log import Log
 _KEY = re.compile(r"base_model\.model\.[\w.]*lora_\w+(?:\.\w+)*")
 _OF_ONE_EXPERT = re.compile(r"\bexperts\.\d+\.")
 _OF_ALL_EXPERTS = re.compile(r"\bexperts\.(?!\d+\.)\w*lora_|\bexperts\.(?!\d+\.)\w+\.lora_")
+_LAYER = re.compile(
+    r"(?P<path>base_model\.model\.[\w.]*?)\b(?P<tail>(?:layers|h|blocks?)\.\d+\..+)"
+)
+_CLASS = re.compile(
+    r"\b(?:Auto\w+|\w+For(?:CausalLM|ConditionalGeneration|\w+))\.from_pretrained\("
+)
 _ZEROS = re.compile(r"lora_B.*== ?0|lora_B.*count_nonzero|\bmax\(\) ?== ?0")
+_SIZE, _IS_ZERO = (
+    re.compile(r"lora_B.*\.(?:abs|norm)\("),
+    re.compile(r"^(?:tensor\()?0(?:\.0*)?\)?$"),
+)
 _MISSING = re.compile(r"missing adapter keys|MISSING", re.IGNORECASE)
 GROUPED = (
     "the adapter of the experts is not loaded: the file has one tensor for all experts of a layer "
@@ -19,6 +29,16 @@ GROUPED = (
     "they began, with lora_B at 0{rest}"
 )
 REST = ". The rest of the file has the names of the model, and a merge holds that rest alone"
+ANOTHER_CLASS = (
+    "the adapter does not reach the model that loads it: the file has its keys under {kept}, as in "
+    "the class that was trained, and the class that is loaded here has the same layers under "
+    "{missing}. No name matches, so what is missing stays at its start, lora_B at 0, and the model "
+    "answers as its base does"
+)
+LOAD_THE_SAME = (
+    "load the class that was trained, or rename the keys of the file to the path of this "
+    "class; take missing adapter keys for an error, and see that no lora_B is 0"
+)
 CONVERT = (
     "split the tensors of the file into one lora_A and lora_B for each expert, under the names of "
     "the model (gate and up apart, transposed where the shapes say so), or save again with a "
@@ -33,8 +53,10 @@ def apart(one: Finding, beside: Beside, log: Log) -> Finding:
     kept = [(line, key) for line, key in keys if not _MISSING.search(line.text)]
     wanted = next((pair for pair in missing if _OF_ONE_EXPERT.search(pair[1])), None)
     grouped = next((pair for pair in kept if _OF_ALL_EXPERTS.search(pair[1])), None)
-    if one.why or wanted is None or grouped is None:
+    if one.why:
         return one
+    if wanted is None or grouped is None:
+        return _of_another_class(one, kept, missing, beside)
     others = [pair for pair in kept if "experts" not in pair[1]]
     proof = [*one.for_it, f"{wanted[0].where}: missing {wanted[1]}", _said(grouped)]
     proof += [_said(others[0])] if others else []
@@ -43,6 +65,37 @@ def apart(one: Finding, beside: Beside, log: Log) -> Finding:
         kept=_short(grouped[1]), missing=_short(wanted[1]), rest=REST if others else ""
     )
     return replace(one, for_it=tuple(proof), why=why, advice=CONVERT)
+
+
+def _of_another_class(
+    one: Finding, kept: list[tuple[Line, str]], missing: list[tuple[Line, str]], beside: Beside
+) -> Finding:
+    """The same layers of the file and of the model, each under a path of its own."""
+    have, lack = ({_tail(key): (line, key) for line, key in some} for some in (kept, missing))
+    tail = next((tail for tail in have if tail and tail in lack), None)
+    if tail is None:
+        return one
+    (line, key), (where, want) = have[tail], lack[tail]
+    paths = [_LAYER.search(name)["path"].rstrip(".") for name in (key, want)]
+    if paths[0] == paths[1]:
+        return one
+    classes = [found for found in beside.all_matching(_CLASS) if "Auto" not in found[1]]
+    names = list(dict.fromkeys(name.partition(".")[0] for _, name in classes))
+    proof = [*one.for_it, f"{where.where}: missing {want}", _said((line, key)), *_zeros(beside)]
+    if len(names) > 1:
+        proof.append(f"two classes load the model here: {names[0]} and {names[1]}")
+    why = ANOTHER_CLASS.format(kept=paths[0], missing=paths[1])
+    return replace(one, for_it=tuple(proof), why=why, advice=LOAD_THE_SAME)
+
+
+def _tail(key: str) -> str:
+    """A key from its layer on, without the adapter's name.
+
+    >>> _tail("base_model.model.model.layers.0.mlp.up_proj.lora_A.default.weight")
+    'layers.0.mlp.up_proj.lora_A.weight'
+    """
+    found = _LAYER.search(key)
+    return found["tail"].replace(".default.", ".") if found else ""
 
 
 def _said(pair: tuple[Line, str]) -> str:
@@ -58,6 +111,8 @@ def _zeros(beside: Beside) -> list[str]:
     """What a prompt answers to the question how many lora_B are 0."""
     lines = [line for _, line in beside.lines]
     for at, line in enumerate(lines[:-1]):
+        if _SIZE.search(line.text) and _IS_ZERO.match(lines[at + 1].text):
+            return [f"{lines[at + 1].where} says 0 to {line.text[:MAX_QUOTE]}"]
         if _ZEROS.search(line.text):
             below = next((x for x in lines[at + 1 : at + 3] if re.match(r"\W*\d", x.text)), None)
             if below:

@@ -125,6 +125,8 @@ def untrained_end(one: Finding, beside: Beside, log: Log) -> Finding:
 
 def padding(one: Finding, beside: Beside, log: Log) -> Finding:
     """The line of code that makes one token of padding and end, or those that print two."""
+    if one.why:
+        return one
     if (found := beside.matching(_PAD_IS_END)) is None:
         return replace(one, weight=0.0) if one.weight <= HINT and _printed_apart(beside) else one
     said = f"{found[0].where} says: {found[1]}"

@@ -42,6 +42,8 @@ def labels_masked(log: Log, beside: Beside) -> Finding | None:
         return None  # a zero that hides a nan
     if beside.matching(OF_THE_BATCH):
         return None
+    if any(skip.scale <= 1 for skip in log.skips) and "grad_norm" not in dead[0].numbers:
+        return None  # no step was taken: the nan of an overflow, which the Trainer leaves out
     shown = [name for name in ("loss", "grad_norm") if name in dead[0].numbers]
     proof = f"{len(dead)} of {len(series)} entries, from the first on: {said(dead[0], *shown)}"
     weight = 4.0 if math.isnan(dead[0].numbers["loss"]) else 6.5

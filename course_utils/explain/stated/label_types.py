@@ -32,6 +32,13 @@ _AS_BOOL = re.compile(
 _TEXT_OF_NO = (
     r"['\"]{0}['\"]\s*:\s*(?:\\?['\"])(?P<value>false|no|0|down|n|f|neg\w*|bad|off)(?:\\?['\"])"
 )
+_TEXT_COLUMN = (
+    r"['\"]{0}['\"]\s*:\s*(?:Value\((?:dtype=)?['\"](?:large_)?string['\"]|['\"]?(?:large_)?string\b)|"
+    r"^\s*{0}\s*:\s*(?:large_)?string\b"
+)
+_WORD_OF_NO = re.compile(  # with how often it stands there
+    r"(?P<quote>['\"])(?P<value>false|no|0|down|n|f|neg\w*|bad|off)(?P=quote)(?=\s*:\s*\d)", re.I
+)
 _FLOORED = re.compile(r"(?:un)?desirable_weight in \[[\d.]+, [\d.]+\].{0,20}")
 ALWAYS_TRUE = (
     'the labels are text, and bool() of a text is True unless it is empty: bool("{value}") is True '
@@ -122,16 +129,31 @@ def text_as_bool(beside: Beside, log: Log) -> Iterator[Finding]:
         if not (code := _AS_BOOL.search(line.text)):
             continue
         column = next(name for name in code.group("a", "b", "c", "d") if name)
-        text = re.compile(_TEXT_OF_NO.format(re.escape(column)), re.IGNORECASE)
-        if (row := beside.matching(text)) is None:
+        if (held := _held_as_text(column, beside)) is None:
             continue
-        proof = [f"{line.where} says: {code[0]}", f"{row[0].where} has a row with {row[1]}"]
+        value, shown = held
+        proof = [f"{line.where} says: {code[0]}", *shown]
         names = log.fields & {"chosen_reward", "rejected_reward"}
         if names == {"chosen_reward"}:
             proof.append("rewards of chosen rows are logged, and none of rejected ones")
         if floored := beside.matching(_FLOORED):
             proof.append(f"{floored[0].where} says: {floored[1]}")
-        why = ALWAYS_TRUE.format(value=text.search(row[1])["value"])
+        why = ALWAYS_TRUE.format(value=value)
         advice = COMPARE.format(column=column)
         yield Finding("labels_constant", SURE, line, tuple(proof), why=why, advice=advice)
         return
+
+
+def _held_as_text(column: str, beside: Beside) -> tuple[str, list[str]] | None:
+    """A text that says no and stands in this column: in a row that is shown, or anywhere beside
+    the column's type."""
+    text = re.compile(_TEXT_OF_NO.format(re.escape(column)), re.IGNORECASE)
+    if row := beside.matching(text):
+        return text.search(row[1])["value"], [f"{row[0].where} has a row with {row[1]}"]
+    kind = beside.matching(re.compile(_TEXT_COLUMN.format(re.escape(column))))
+    word = beside.matching(_WORD_OF_NO)
+    if kind is None or word is None:
+        return None
+    said = [f"{kind[0].where}: the column is text ({kind[1].strip()})"]
+    said.append(f"{word[0].where} has the value {word[1]}")
+    return word[1].strip("'\""), said

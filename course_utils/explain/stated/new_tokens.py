@@ -1,0 +1,99 @@
+"""Tokens that were added for an adapter which trains neither their embedding nor their head."""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from course_utils.explain.finding import Finding
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.log import Log
+
+_ADDED = re.compile(
+    r"\badd_(?:special_)?tokens\(.*|\b(?:new|additional)_special_tokens\b.*|"
+    r"^\W*(?:add_tokens|new_tokens|extra_tokens)\b['\"]?\s*[:=].*|"
+    r"\badded \d+ (?:new |special )+tokens.*|\bNew tokens have been added.*",
+    re.IGNORECASE,
+)
+_PADDING_ALONE = re.compile(r"^[^{]*\{\s*['\"]pad_token['\"]\s*:[^,]*\}", re.IGNORECASE)
+_ADAPTER = re.compile(
+    r"\bLoraConfig\(|\bget_peft_model\(|\b(?:adapter|finetuning_type|train_type|tuner_type|peft_type)"
+    r"['\"]?\s*[:=]\s*['\"]?q?lora\b|--use_peft|\btrainable%",
+    re.IGNORECASE,
+)
+_TRAINS_TABLE = re.compile(
+    r"modules_to_save['\"]?\s*[:=]\s*(?!None|null|\[\])|additional_target|trainable_token_indices|"
+    r"target_modules.*(?:embed_tokens|lm_head)|"
+    r"(?:target_modules|lora_target)['\"]?\s*[:=]\s*['\"]?all-?linear.*embed|train_(?:new_)?embed",
+    re.IGNORECASE,
+)
+_ASKS_TABLE = re.compile(
+    r"(?=.*(?:get_(?:in|out)put_embeddings|embed_tokens|\bwte\b|lm_head))(?=.*requires_grad)", re.I
+)
+_ASKS_CHANGE = re.compile(r"(?=.*(?:\.abs\(\)|norm\())(?=.*(?:\[-\d+:\]|new|row|emb))")
+_FALSE = re.compile(r"\bFalse\b")
+_NO_CHANGE = re.compile(r"^\W*(?:0(?:\.0+)?\W+)*0(?:\.0+)?\W*$")
+_NEVER = re.compile(
+    r"(?:[^.\n]|\.(?=\d)){0,50}\bnever (?:writes?|emits?|outputs?|produces?|generates?|uses?)\b"
+    r"[^.\n]{0,30}?(?:\b(?:tokens?|tags?|marks?|markers?)\b|<\w|\[[A-Z])[^.\n]{0,20}",
+    re.IGNORECASE,
+)
+SHOWN, SAID = 9.0, 5.6
+LEFT = (
+    "tokens were added, and the adapter trains neither their rows of the embedding nor those of "
+    "the head: both stay as they were drawn, so that the model can neither read these tokens nor "
+    "write them"
+)
+TRAIN = (
+    "modules_to_save=['embed_tokens', 'lm_head'] or trainable_token_indices in LoraConfig "
+    "(LLaMA-Factory additional_target, axolotl lora_modules_to_save), with both tables where they "
+    "are not tied; or spell the marks with tokens that the model knows"
+)
+
+
+def new_tokens_left(beside: Beside, log: Log) -> Iterator[Finding]:
+    """Added tokens, an adapter that trains no table, and what shows that their rows stand."""
+    lines = [line for _, line in beside.lines]
+    added = next((m for m in _matches(lines, _ADDED) if not _PADDING_ALONE.match(m[1])), None)
+    adapter = beside.matching(_ADAPTER)
+    if added is None or adapter is None or beside.matching(_TRAINS_TABLE):
+        return
+    shown = [*_frozen(lines), *_unchanged(lines)]
+    never = beside.matching(_NEVER)
+    if not shown and not never:
+        return
+    rows = [added, adapter, *([never] if never else [])]
+    proof = [f"{line.where} says: {words.strip()[:MAX_QUOTE]}" for line, words in rows] + shown
+    at = added[0]
+    yield Finding(
+        "new_tokens_untrained",
+        SHOWN if shown else SAID,
+        at,
+        tuple(proof),
+        () if shown else ("whether the tables are trained is not in the log",),
+        why=LEFT,
+        advice=TRAIN,
+    )
+
+
+def _matches(lines: list[Line], pattern: re.Pattern) -> Iterator[tuple[Line, str]]:
+    return ((line, found[0]) for line in lines if (found := pattern.search(line.text)))
+
+
+def _frozen(lines: list[Line]) -> list[str]:
+    """What answers False to the question whether the tables are trained."""
+    for line, below in pairwise(lines):
+        if not _ASKS_TABLE.search(line.text):
+            continue
+        for one in (line, below):
+            if _FALSE.search(one.text) and "True" not in one.text:
+                return [f"{one.where} answers {one.text.strip()[:80]} to their requires_grad"]
+    return []
+
+
+def _unchanged(lines: list[Line]) -> list[str]:
+    """What says that the rows of the new tokens have not changed at all."""
+    for line, below in pairwise(lines):
+        if _ASKS_CHANGE.search(line.text) and _NO_CHANGE.match(below.text):
+            return [f"{below.where}: the change of these rows is {below.text.strip()}"]
+    return []
