@@ -1,0 +1,1 @@
+"""Round 38: logs alone, by one author."""
