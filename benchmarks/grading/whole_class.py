@@ -201,7 +201,10 @@ def _by_dask(folder: Path, out: Path) -> None:
 
 @contextmanager
 def _cluster(folder: Path) -> Iterator[tuple[str, subprocess.Popen]]:
-    """A scheduler and two workers; gives its address and one of the workers."""
+    """A scheduler and two workers; gives its address and one of the workers.
+
+    They are killed, so what they leave in the temporary folder is left in this one.
+    """
     folder.mkdir()
     known, dask = folder / "scheduler.json", [sys.executable, "-m", "dask"]
     node = [*dask, "worker", "--scheduler-file", str(known), "--no-nanny", "--nthreads", "1"]
@@ -210,7 +213,7 @@ def _cluster(folder: Path) -> Iterator[tuple[str, subprocess.Popen]]:
     path = os.pathsep.join(
         [str(ROOT), str(ROOT / "tests" / "helpers"), os.environ.get("PYTHONPATH", "")]
     )
-    start["env"] = os.environ | {"PYTHONPATH": path}
+    start["env"] = os.environ | {"PYTHONPATH": path, "TMPDIR": str(folder)}
     scheduler = [*dask, "scheduler", "--port", "0", "--scheduler-file", str(known)]
     processes = [
         subprocess.Popen([*one, "--no-dashboard"], **start) for one in (scheduler, node, node)
