@@ -73,7 +73,7 @@ def another_prompt(beside: Beside, log: Log) -> Iterator[Finding]:
 
 
 def _form(text: str) -> str:
-    """
+    r"""
     >>> _form(r"Human: {q}\nAssistant:"), _form("[INST] {q} [/INST]"), _form("{q}")
     ('Human: / Assistant:', '[INST]', '')
     """
