@@ -153,26 +153,22 @@ def verdicts_on(
     def verdict(files: Files, seed: int) -> Verdict:
         return judge().verdict(case, files, seed=seed, healthy=healthy, handed=handed)
 
-    def strays(seeds: list[int]) -> str:
-        for seed in reversed(seeds):
-            if verdict(healthy, seed).is_healthy:
-                return judge().strays(case, mended, seed=seed, healthy=healthy)
-        return ""
-
-    verdicts: list[Verdict] = []
-    seeds: list[int] = []
+    verdicts: dict[int, Verdict] = {}
     for seed in islice(seeds_of(ticket), MOST_SEEDS):
         say(TRAINING.format(len(verdicts) + 1, NUM_SEEDS))
         found = verdict(mended, seed)
         if found.problems and found.measured and not verdict(healthy, seed).is_healthy:
             continue
-        verdicts.append(found)
-        seeds += [seed] if found.is_healthy else []
-        alike = sum(one.is_healthy == found.is_healthy for one in verdicts)
-        is_sure = not found.is_healthy and not found.may_be_chance
-        if is_sure or alike == NUM_SEEDS:
-            told = strays(seeds) if found.is_healthy else ""
-            return [*verdicts[:-1], replace(found, problems=(told,))] if told else verdicts
+        verdicts[seed] = found
+        alike = [at for at, one in verdicts.items() if one.is_healthy == found.is_healthy]
+        if not found.is_healthy and not found.may_be_chance:
+            return list(verdicts.values())
+        if len(alike) == NUM_SEEDS:
+            fair = (at for at in reversed(alike) if verdict(healthy, at).is_healthy)
+            if found.is_healthy and (held := next(fair, None)) is not None:
+                told = judge().strays(case, mended, seed=held, healthy=healthy)
+                verdicts[seed] = replace(found, problems=(told,)) if told else found
+            return list(verdicts.values())
     raise GraderFailed(
         "this ticket cannot be judged on this machine",
         why=f"the run without its fault is not healthy here on {MOST_SEEDS} seeds",

@@ -55,12 +55,9 @@ class Judge:
         """Why what a run made that is healthy did not come out of training on its data, or "".
 
         Args:
-            healthy: the files without the fault; they are trained on the same seed, and where they
-                are not healthy on it, nothing is held against the run.
+            healthy: the files without the fault, which must train to a healthy run on this seed.
         """
         if _key(case, mended, seed) == _key(case, healthy, seed):
-            return ""
-        if not self.verdict(case, healthy, seed=seed, healthy=healthy, handed=healthy).is_healthy:
             return ""
         template = templates.load(case.template)
         base = template.base(seed)

@@ -1,7 +1,7 @@
 """Logs that rules were written from: what is said of each, and that no healthy one is accused.
 
 Two authors made them after threads, as kinds and not as a blind round. Before the rules, 8 of 18
-and 5 of 18 were right or honest.
+and 5 of 18 were right or honest by our own reading, and one broken log was called healthy.
 """
 
 import json

@@ -9,6 +9,7 @@ from course_utils.oncall import folder, mechanism, spread, templates
 from course_utils.oncall.chance_pay import with_chance_pay
 from course_utils.oncall.judging import learns_unpaid
 from course_utils.oncall.proving import Judge
+from course_utils.oncall.result import Result
 from course_utils.oncall.training import Trained, Trainers
 
 PAID = """from __future__ import annotations
@@ -109,6 +110,22 @@ def held_against_a_healthy_run(judge, mend):
 
 def name_of(mend):
     return mend.what.partition(":")[0]
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", [name for name, how in mechanism.LOOK_AT.items() if how == "paid"])
+@pytest.mark.parametrize("seed", some([5, 6, 7, 8]))
+def test_a_healthy_run_that_is_paid_by_chance_is_not_healthy(name, seed):
+    template = templates.load(name)
+    files, base = templates.healthy_files(template, seed), template.base(seed)
+    with Trainers() as trainers:
+        paid = trainers.train(files, base, seed=seed, look_at="paid")
+        changed = with_chance_pay(files, mechanism.paid_in(paid))
+        by_chance = trainers.train(changed, base, seed=seed)
+    assert by_chance.code == 0
+    assert learns_unpaid(template, spread.load(template), by_chance, base) == ""
+    measured = (template.measure(Result(one.files, base)) for one in (paid, by_chance))
+    print(name, seed, *("{sampled:.2f}".format(**one) for one in measured))
 
 
 @pytest.mark.timeout(300)
