@@ -8,6 +8,7 @@ from typing import SupportsInt
 
 from course_utils.causes import ranked
 from course_utils.causes.cause import CERTAIN, LATER, WARNED, keys
+from course_utils.explain import stated
 from course_utils.explain.answer import Answer
 from course_utils.explain.deciding import decided
 from course_utils.explain.finding import Finding
@@ -33,36 +34,9 @@ from course_utils.explain.runs import (
     span,
     worries_of_earlier,
 )
-from course_utils.explain.stated.benchmarks import turned_round
-from course_utils.explain.stated.comparisons import compared
-from course_utils.explain.stated.cut_rows import cut_rows
-from course_utils.explain.stated.forward_range import outside_of_float16
-from course_utils.explain.stated.held_out_rows import held_out_of_the_training_rows
-from course_utils.explain.stated.label_types import not_masked, text_as_bool
-from course_utils.explain.stated.learnt_ends import another_end
-from course_utils.explain.stated.listed_rows import end_hidden_as_padding
-from course_utils.explain.stated.module_names import names_apart
-from course_utils.explain.stated.new_tokens import new_tokens_left
-from course_utils.explain.stated.opened_tags import opened_by_the_prompt
-from course_utils.explain.stated.packed_code import packed_without_bounds
-from course_utils.explain.stated.padding_free import joined_without_flash
-from course_utils.explain.stated.plans import plans
-from course_utils.explain.stated.prompt_again import prompt_again
-from course_utils.explain.stated.read_at_first_pad import read_at_first_pad
-from course_utils.explain.stated.resumed_rate import rate_of_before
-from course_utils.explain.stated.rolled_labels import rolled_after_the_split
-from course_utils.explain.stated.rows_one_by_one import rows_one_by_one
-from course_utils.explain.stated.sampler_defaults import defaults_of_the_model
 from course_utils.explain.stated.saved import garbled_once_saved
-from course_utils.explain.stated.served_adapter import without_effect
-from course_utils.explain.stated.served_prompt import another_prompt
-from course_utils.explain.stated.serving import served
-from course_utils.explain.stated.shown_lists import end_without_label
-from course_utils.explain.stated.shown_rows import rows_without_label, shown_rows
 from course_utils.explain.stated.side_tables import side_tables
 from course_utils.explain.stated.standstill import standstill
-from course_utils.explain.stated.stop_strings import reasoning_cut
-from course_utils.explain.stated.templates import templates
 from course_utils.explain.told import mentions
 from course_utils.explain.worries import worries
 
@@ -70,10 +44,6 @@ MAX_DOCUMENT_LINES = 2_000_000
 OF_AN_ENDING = keys("python_error exception")  # what any error leads to
 ENDINGS = OF_AN_ENDING | keys(
     "ranks_disagree terminated aborted interrupted nccl_failed ray_worker_died"
-)
-STATED = (  # what code and tables beside the numbers show
-    *(opened_by_the_prompt, defaults_of_the_model, end_without_label, packed_without_bounds),
-    *(rolled_after_the_split, held_out_of_the_training_rows, reasoning_cut),
 )
 _MERGES = re.compile(r"merg(?:e[ds]?|ing)\b|merge_|unload", re.IGNORECASE)
 FLAT = 0.05  # of the first third: further than that a loss has moved, if not evenly
@@ -116,20 +86,7 @@ class _Counter:
 
 def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> Answer:
     """Explain what a reader made of a log; `num_lines` is asked once all has been read."""
-    log, heard, beside = Log(), Heard(), Beside()
-    for part in parts:
-        if isinstance(part, Entry) and log.is_other_row(part):
-            part = Line(part.where, part.text)
-        beside.hear(part)
-        if isinstance(part, Entry) and is_summary(part, log.summary):
-            log.summary = log.summary or part
-            heard.hear_end(part)
-            continue
-        if isinstance(part, Entry) and log.add(part):
-            heard.begin_anew()
-        log.hear(part)
-        heard.hear(part, log.num_entries)
-    log.close()
+    log, heard, beside = _read(parts)
     found = _found(log, heard, beside)
     hints = [decided(one, beside, log) for one in heard.hints(log)]
     hints = [one for one in hints if one.weight > 0]  # the others are refuted
@@ -157,6 +114,25 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
     )
 
 
+def _read(parts: Iterable[Entry | Line]) -> tuple[Log, Heard, Beside]:
+    """The entries, what complains between them, and what stands beside them."""
+    log, heard, beside = Log(), Heard(), Beside()
+    for part in parts:
+        if isinstance(part, Entry) and log.is_other_row(part):
+            part = Line(part.where, part.text)
+        beside.hear(part)
+        if isinstance(part, Entry) and is_summary(part, log.summary):
+            log.summary = log.summary or part
+            heard.hear_end(part)
+            continue
+        if isinstance(part, Entry) and log.add(part):
+            heard.begin_anew()
+        log.hear(part)
+        heard.hear(part, log.num_entries)
+    log.close()
+    return log, heard, beside
+
+
 def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
     """What the numbers show, what is said outright, and what stands beside them."""
     found = shown_by(log, settings_of(log, log, beside) if log.entries else beside)
@@ -164,17 +140,7 @@ def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
     if not log.entries and (skips := scaler_skips(log)):
         found.append(skips)
     found += [one for one in heard.findings(log) if not _is_answered(one, log, beside)]
-    found += [*served(beside), *compared(beside), *spoken(beside), *names_apart(beside)]
-    found += [*plans(log, beside), *templates(beside), *without_effect(beside)]
-    found += [*another_end(beside), *shown_rows(beside), *turned_round(beside, log)]
-    found += [*rows_one_by_one(beside, log), *prompt_again(beside, log)]
-    found += [*rate_of_before(beside, log), *another_prompt(beside, log)]
-    found += [*joined_without_flash(beside, log), *outside_of_float16(beside, log)]
-    found += [*end_hidden_as_padding(beside, log), *new_tokens_left(beside, log)]
-    found += [*read_at_first_pad(beside, log)]
-    found += [*not_masked(beside, log), *rows_without_label(beside, log)]
-    found += [*cut_rows(beside, log), *text_as_bool(beside, log)]
-    found += [one for rule in STATED for one in rule(beside, log)]
+    found += [*spoken(beside), *(one for rule in stated.RULES for one in rule(beside, log))]
     if not any(one.weight >= LATER for one in found):
         found += standstill(beside)
     if all(one.cause.healthy for one in found):

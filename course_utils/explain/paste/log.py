@@ -2,11 +2,11 @@
 
 import math
 import re
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from course_utils.explain.paste import log_words
+from course_utils.explain.paste import log_words, no_number
 from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
 from course_utils.explain.paste.shown_again import as_evaluation, is_shown_again
 
@@ -141,34 +141,9 @@ class Log:
         if not self.entries and self.summary is not None and self.summary.has_metric:
             self.add(self.summary)
         for run in (*self.earlier, self):
-            run._drop_empty_cells()
-            run._drop_kl_of_nothing()
-
-    def _drop_empty_cells(self) -> None:
-        """Where training and evaluation have rows of their own, nan stands for a cell without a
-        number: each row has one of the two, and both have numbers again and again."""
-        pair = ("loss", "eval_loss")
-        rows = [entry for entry in self.entries if set(pair) <= entry.numbers.keys()]
-        held = Counter(tuple(math.isfinite(entry.numbers[n]) for n in pair) for entry in rows)
-        if set(held) != {(True, False), (False, True)} or min(held.values()) < 2:
-            return
-        self.empty_cell = rows[0]
-        for entry in rows:
-            for name in pair:
-                if math.isnan(entry.numbers[name]):
-                    del entry.numbers[name]
-
-    def _drop_kl_of_nothing(self) -> None:
-        """A kl that is nan in all entries, beside finite losses, is in none of them."""
-        held, norms = self.series("kl"), self.values("grad_norm")
-        losses = self.values("loss") + self.values("policy_loss")
-        is_finite = all(map(math.isfinite, losses + norms)) and (any(losses) or any(norms))
-        if not held or not is_finite or self.weighs_kl or "reward" not in self.fields:
-            return
-        if all(math.isnan(value) for _, value in held):
-            self.kl_not_computed = held[0][0]
-            for entry, _ in held:
-                del entry.numbers["kl"]
+            run.empty_cell = no_number.drop_empty_cells(run.entries)
+            if not run.weighs_kl:
+                run.kl_not_computed = no_number.drop_kl_of_nothing(run.entries)
 
     def _count(self, entry: Entry) -> None:
         self._counts |= {n: v for n in ("step", "epoch") if (v := entry.numbers.get(n)) is not None}

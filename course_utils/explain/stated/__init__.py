@@ -1,1 +1,66 @@
-"""Causes in the sentences, tables and lists beside the numbers."""
+"""Causes in the sentences, tables, code and lists beside the numbers."""
+
+from collections.abc import Callable, Iterator
+
+from course_utils.explain.finding import Finding
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.log import Log
+from course_utils.explain.stated.benchmarks import turned_round
+from course_utils.explain.stated.comparisons import compared
+from course_utils.explain.stated.cut_rows import cut_rows
+from course_utils.explain.stated.forward_range import outside_of_float16
+from course_utils.explain.stated.held_out_rows import held_out_of_the_training_rows
+from course_utils.explain.stated.label_types import not_masked, text_as_bool
+from course_utils.explain.stated.learnt_ends import another_end
+from course_utils.explain.stated.listed_rows import end_hidden_as_padding
+from course_utils.explain.stated.module_names import names_apart
+from course_utils.explain.stated.new_tokens import new_tokens_left
+from course_utils.explain.stated.opened_tags import opened_by_the_prompt
+from course_utils.explain.stated.packed_code import packed_without_bounds
+from course_utils.explain.stated.padding_free import joined_without_flash
+from course_utils.explain.stated.plans import plans
+from course_utils.explain.stated.prompt_again import prompt_again
+from course_utils.explain.stated.read_at_first_pad import read_at_first_pad
+from course_utils.explain.stated.resumed_rate import rate_of_before
+from course_utils.explain.stated.rolled_labels import rolled_after_the_split
+from course_utils.explain.stated.rows_one_by_one import rows_one_by_one
+from course_utils.explain.stated.sampler_defaults import defaults_of_the_model
+from course_utils.explain.stated.served_adapter import without_effect
+from course_utils.explain.stated.served_prompt import another_prompt
+from course_utils.explain.stated.serving import served
+from course_utils.explain.stated.shown_lists import end_without_label
+from course_utils.explain.stated.shown_rows import rows_without_label, shown_rows
+from course_utils.explain.stated.stop_strings import reasoning_cut
+from course_utils.explain.stated.templates import templates
+
+RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
+    served,
+    compared,
+    names_apart,
+    plans,
+    templates,
+    without_effect,
+    another_end,
+    shown_rows,
+    turned_round,
+    rows_one_by_one,
+    prompt_again,
+    rate_of_before,
+    another_prompt,
+    joined_without_flash,
+    outside_of_float16,
+    end_hidden_as_padding,
+    new_tokens_left,
+    read_at_first_pad,
+    not_masked,
+    rows_without_label,
+    cut_rows,
+    text_as_bool,
+    opened_by_the_prompt,
+    defaults_of_the_model,
+    end_without_label,
+    packed_without_bounds,
+    rolled_after_the_split,
+    held_out_of_the_training_rows,
+    reasoning_cut,
+)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import Line, number_of
+from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.tables import cells
 from course_utils.explain.stated.rounded import gap_as_the_rate_falls
 
@@ -16,7 +17,7 @@ NEAR, LEVEL = 1.6, 1.15  # how far apart ratios may be; how far the losses of an
 WEIGHT = 9.0
 
 
-def compared(beside: Beside) -> Iterator[Finding]:
+def compared(beside: Beside, _log: Log) -> Iterator[Finding]:
     """What the runs of a table show beside each other."""
     yield from summed(beside)
     yield from gap_as_the_rate_falls(beside)

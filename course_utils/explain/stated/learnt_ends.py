@@ -7,6 +7,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.messages.complaints import COMPLAINTS
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.log import Log
 
 IDS = {  # of the ends that models have, as their tokenizers number them
     "<|im_end|>": {151645},
@@ -40,7 +41,7 @@ SET_IT = (
 WEIGHT = 8.0
 
 
-def another_end(beside: Beside) -> Iterator[Finding]:
+def another_end(beside: Beside, _log: Log) -> Iterator[Finding]:
     """The labels end with a token that the printed eos is not, and replies run on."""
     learnt = _last(beside, _LEARNT)
     stops = _last(beside, _STOPS) or _last(beside, _STOP_IDS)

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import Line
+from course_utils.explain.paste.log import Log
 
 _OF_ADAPTER = re.compile(r"\b(?:base_model\.model\.)?((?:\w+\.)*?)(layers\.\d+\.\w+)[\w.]*\.lora_")
 _OF_MODEL = re.compile(r"^\W*((?:\w+\.)*?)(layers\.\d+\.\w+)(?:\.\w+)*\W*$")
 WEIGHT = 8.0
 
 
-def names_apart(beside: Beside) -> Iterator[Finding]:
+def names_apart(beside: Beside, _log: Log) -> Iterator[Finding]:
     """The same blocks stand under other names in the adapter and in the model."""
     adapter, model = _found(beside, _OF_ADAPTER), _found(beside, _OF_MODEL)
     shared = [block for block in adapter if block in model]

@@ -40,7 +40,7 @@ _LIMIT = re.compile(r"\b(?:max_samples|max_train_samples)['\"]?\s*[:=]\s*['\"]?(
 MORE = 1.5  # times the steps that rows, epochs and batch size make
 
 
-def plans(log: Log, beside: Beside) -> Iterator[Finding]:
+def plans(beside: Beside, log: Log) -> Iterator[Finding]:
     """What is wrong with the plan of a run, whether or not it has entries."""
     for rule in (_goes_past_its_end, _more_steps_than_rows, _other_rows_than_the_file):
         if found := rule(log, beside):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE
+from course_utils.explain.paste.log import Log
 
 _SERVED = re.compile(r"(?:[Rr]esolved )?[Aa]rchitectures?\W{1,5}(\w+ForConditionalGeneration)")
 _BARE_KEY = re.compile(r"\b(?:base_model\.model\.)?model\.layers\.\d+\.[\w.]*lora_[ABab]\b[\w.]*")
@@ -34,7 +35,7 @@ RENAME = (
 WEIGHT = 8.0
 
 
-def without_effect(beside: Beside) -> Iterator[Finding]:
+def without_effect(beside: Beside, _log: Log) -> Iterator[Finding]:
     """The served class has images, the adapter's names are those of text, and nothing changes."""
     served, loaded, effect = (beside.matching(one) for one in (_SERVED, _LOADED, _NO_EFFECT))
     named = beside.matching(_BARE_KEY) or beside.matching(_TEXT_CLASS)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.sentences import is_prose
 
 _PROGRAMS = {
@@ -56,7 +57,7 @@ UNTOLD = (
 FOUND, MISSING, FALLS_BACK = 4.6, 4.8, 4.0
 
 
-def served(beside: Beside) -> Iterator[Finding]:
+def served(beside: Beside, _log: Log) -> Iterator[Finding]:
     """A contrast between two programs, and a Modelfile without a template."""
     lines = [line for _, line in beside.lines]
     spoken = [line for line in lines if _is_said(line.text)]

@@ -47,7 +47,7 @@ NAME_IT = (
 )
 
 
-def shown_rows(beside: Beside) -> Iterator[Finding]:
+def shown_rows(beside: Beside, _log: Log) -> Iterator[Finding]:
     """The end of a reply that is not learnt although the reply is, and rows with no label."""
     rows = [(line, found) for _, line in beside.lines if len(found := tokens(line)) >= FEWEST]
     if not rows:

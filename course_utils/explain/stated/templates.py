@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE
+from course_utils.explain.paste.log import Log
 
 _TEMPLATE = re.compile(
     r"^\W*(?:--)?(?:chat_)?template['\"]?\s*[:=\s]\s*['\"]?([a-z][\w.-]*)", re.IGNORECASE
@@ -34,7 +35,7 @@ FAMILIES = {  # of models, and the templates whose turns end with a token of the
 }
 
 
-def templates(beside: Beside) -> Iterator[Finding]:
+def templates(beside: Beside, _log: Log) -> Iterator[Finding]:
     """The template is named after one family of models, and the model after another."""
     if found := _of_another_model(beside):
         yield found
