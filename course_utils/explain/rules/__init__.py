@@ -27,6 +27,7 @@ from course_utils.explain.rules import (
     loss_of_kl,
     measured,
     micro_batches,
+    no_reference,
     nonfinite,
     one_candidate,
     past_the_end,
@@ -67,7 +68,7 @@ MODULES = (
 RULES = tuple(rule for module in MODULES for rule in module.RULES)
 BESIDE_SETTINGS = (
     *(hidden, token_error, first_update, staleness, ends, resumes, unfilled),
-    *(preference, sync, same_scores, summaries, epochs, past_the_end, training, hardly_moved),
+    *(no_reference, sync, same_scores, summaries, epochs, past_the_end, training, hardly_moved),
     *(cache_kept, counted, distilled, one_candidate, pooled, storage, without_advantage),
     reward_patterns,
     *(reward_code, rows_by_id, kept_in_bfloat16, learns_anyway, rows_packed, looks_worse),

@@ -1,10 +1,9 @@
 """Weights that are not the trained ones, or that no gradient reaches: `rule(log, beside)`."""
 
 import re
-from itertools import pairwise
 
 from course_utils.explain.finding import Finding
-from course_utils.explain.paste.beside import Beside, is_prose
+from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import listed, thirds
@@ -48,25 +47,6 @@ BLOCKS_CUT = (
     "reentrant checkpointing then drops what is inside. What learns stands outside of them{}, so "
     "that the run neither breaks nor learns, at any rank or learning rate"
 )
-_ADDS = re.compile(r"\badd_(?:special_)?tokens\((?!\{['\"]pad_token)")
-_ADAPTED = re.compile(r"\btarget_modules['\"]?\s*[=:]\s*(?:\[[^\]]*\]|['\"]?[\w.-]+)")
-_TABLES = re.compile(r"embed|lm_head|wte\b|output_layer")
-_TRAINS_TABLES = re.compile(
-    r"\b(?:modules_to_save|trainable_token_indices|additional_target)['\"]?\s*[=:]\s*"
-    r"(?!\s|none|null|\[\])",
-    re.IGNORECASE,
-)
-_ASKS_LIKENESS = re.compile(r"cosine_similarity\(|\bcos(?:ine)?(?:_sim\w*)?\(", re.IGNORECASE)
-_ALL_ONE = re.compile(r"\[(?:\s*(?:1\.0*|0\.9999\d*)\s*,)+\s*(?:1\.0*|0\.9999\d*)\s*\]")
-_NEVER = re.compile(
-    r"\b(?:new|added|special|own)\b.{0,20}\btokens?\b.{0,40}\b(?:never|not|no|n't|wrong)\b",
-    re.IGNORECASE,
-)
-ROWS_STAND = (
-    "the rows of embedding and head that stand for the added tokens are not trained: the adapter "
-    "is on {} alone"
-)
-ALL_ALIKE = ". They are still all alike, so that the model cannot tell the new tokens apart"
 
 
 def head_of_another_name(log: Log, beside: Beside) -> Finding | None:
@@ -136,38 +116,4 @@ def blocks_without_gradient(log: Log, beside: Beside) -> Finding | None:
     return Finding("checkpoint_without_gradient", 8.8, at, tuple(dict.fromkeys(proof)), why=why)
 
 
-def new_rows_stand(log: Log, beside: Beside) -> Finding | None:
-    """Tokens are added, the adapter leaves the tables out, and the new rows are all alike, or the
-    new tokens are said to come out wrong."""
-    adds, adapted = beside.matching(_ADDS), beside.matching(_ADAPTED)
-    if not adds or not adapted or _TABLES.search(adapted[1]) or _trains_tables(beside):
-        return None
-    lines = [line for _, line in beside.lines]
-    alike = next(
-        (
-            b
-            for a, b in pairwise(lines)
-            if _ASKS_LIKENESS.search(a.text) and _ALL_ONE.search(b.text)
-        ),
-        None,
-    )
-    told = next((line for line in beside.told() if _NEVER.search(line.text)), None)
-    if alike is None and told is None:
-        return None
-    proof = [f"{line.where} says: {words}" for line, words in (adds, adapted)]
-    if alike is not None:
-        proof.append(f"{alike.where}: the new rows are all alike, {alike.text.strip()[:80]}")
-    elif told is not None:
-        proof.append(f"{told.where} says: {_NEVER.search(told.text)[0]}")
-    weight = 8.6 if alike is not None else 6.2
-    why = ROWS_STAND.format(re.split("[=:]", adapted[1], maxsplit=1)[-1].strip()[:90])
-    why += ALL_ALIKE if alike is not None else ""
-    return Finding("new_tokens_untrained", weight, alike or adapted[0], tuple(proof), why=why)
-
-
-def _trains_tables(beside: Beside) -> bool:
-    found = beside.all_matching(_TRAINS_TABLES)
-    return any(not is_prose(line.text) for line, _ in found)
-
-
-RULES_OF_SETTINGS = (head_of_another_name, blocks_without_gradient, new_rows_stand)
+RULES_OF_SETTINGS = (head_of_another_name, blocks_without_gradient)

@@ -1,7 +1,7 @@
 """Tokens that were added for an adapter which trains neither their embedding nor their head."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from course_utils.explain.finding import Finding
@@ -17,7 +17,7 @@ _ADDED = re.compile(
 )
 _PADDING_ALONE = re.compile(r"^[^{]*\{\s*['\"]pad_token['\"]\s*:[^,]*\}", re.IGNORECASE)
 _ADAPTER = re.compile(
-    r"\bLoraConfig\(|\bget_peft_model\(|\b(?:adapter|finetuning_type|train_type|tuner_type|peft_type)"
+    r"\btarget_modules['\"]?\s*[=:]\s*(?:\[[^\]]*\]|['\"]?[\w.-]+)|\bLoraConfig\(|\bget_peft_model\(|\b(?:adapter|finetuning_type|train_type|tuner_type|peft_type)"
     r"['\"]?\s*[:=]\s*['\"]?q?lora\b|--use_peft|\btrainable%",
     re.IGNORECASE,
 )
@@ -38,12 +38,19 @@ _NEVER = re.compile(
     r"[^.\n]{0,30}?(?:\b(?:tokens?|tags?|marks?|markers?)\b|<\w|\[[A-Z])[^.\n]{0,20}",
     re.IGNORECASE,
 )
+_ASKS_LIKENESS = re.compile(r"cosine_similarity\(|\bcos(?:ine)?(?:_sim\w*)?\(", re.IGNORECASE)
+_ALL_ONE = re.compile(r"\[(?:\s*(?:1\.0*|0\.9999\d*)\s*,)+\s*(?:1\.0*|0\.9999\d*)\s*\]")
+_COME_OUT_WRONG = re.compile(
+    r"\b(?:new|added|special|own)\b.{0,20}\btokens?\b.{0,40}\b(?:never|not|no|n't|wrong)\b",
+    re.IGNORECASE,
+)
 SHOWN, SAID = 9.0, 5.6
 LEFT = (
     "tokens were added, and the adapter trains neither their rows of the embedding nor those of "
     "the head: both stay as they were drawn, so that the model can neither read these tokens nor "
     "write them"
 )
+ALIKE = ". They are still all alike, so that it cannot tell them apart"
 TRAIN = (
     "modules_to_save=['embed_tokens', 'lm_head'] or trainable_token_indices in LoraConfig "
     "(LLaMA-Factory additional_target, axolotl lora_modules_to_save), with both tables where they "
@@ -58,8 +65,9 @@ def new_tokens_left(beside: Beside, log: Log) -> Iterator[Finding]:
     adapter = beside.matching(_ADAPTER)
     if added is None or adapter is None or beside.matching(_TRAINS_TABLE):
         return
-    shown = [*_frozen(lines), *_unchanged(lines)]
-    never = beside.matching(_NEVER)
+    alike = _alike(lines)
+    shown = [*_frozen(lines), *_unchanged(lines), *alike]
+    never = beside.matching(_NEVER) or next(_matches(beside.told(), _COME_OUT_WRONG), None)
     if not shown and not never:
         return
     rows = [added, adapter, *([never] if never else [])]
@@ -71,12 +79,12 @@ def new_tokens_left(beside: Beside, log: Log) -> Iterator[Finding]:
         at,
         tuple(proof),
         () if shown else ("whether the tables are trained is not in the log",),
-        why=LEFT,
+        why=LEFT + (ALIKE if alike else ""),
         advice=TRAIN,
     )
 
 
-def _matches(lines: list[Line], pattern: re.Pattern) -> Iterator[tuple[Line, str]]:
+def _matches(lines: Iterable[Line], pattern: re.Pattern) -> Iterator[tuple[Line, str]]:
     return ((line, found[0]) for line in lines if (found := pattern.search(line.text)))
 
 
@@ -96,4 +104,12 @@ def _unchanged(lines: list[Line]) -> list[str]:
     for line, below in pairwise(lines):
         if _ASKS_CHANGE.search(line.text) and _NO_CHANGE.match(below.text):
             return [f"{below.where}: the change of these rows is {below.text.strip()}"]
+    return []
+
+
+def _alike(lines: list[Line]) -> list[str]:
+    """What says that the rows of the new tokens are all the same."""
+    for line, below in pairwise(lines):
+        if _ASKS_LIKENESS.search(line.text) and _ALL_ONE.search(below.text):
+            return [f"{below.where}: the new rows are all alike, {below.text.strip()[:80]}"]
     return []
