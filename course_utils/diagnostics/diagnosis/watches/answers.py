@@ -13,6 +13,7 @@ from typing import Any
 from course_utils.diagnostics.diagnosis.measures.last_replies import rewards_of
 from course_utils.diagnostics.diagnosis.measures.pricing import answer_of
 from course_utils.diagnostics.diagnosis.measures.specimens import quoted
+from course_utils.diagnostics.diagnosis.measures.within_rows import gap_within
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.libraries.trl import reward_names
 
@@ -125,7 +126,7 @@ class Answers:
         is_first = is_first or _pays_for_first(away, middle)
         gap, error = earns - also, math.sqrt(sum(_error(kind) ** 2 for kind in (own, others)))
         if len(mixed := self._mixed()) >= MIXED:
-            gap, error = _gap_within(mixed)
+            gap, error = gap_within(mixed)
             said += f"; of replies to one row the own earn {gap:.2g} more (+- {error:.2g})"
         if not is_first and gap < -ERRORS * error and self._is_turned(earns, gap / span):
             seen = {"place": names, "specimen": self.specimen}
@@ -217,22 +218,6 @@ def _pays_for_first(away: list[Reply], middle: float) -> bool:
     own = [one.reward <= middle for one in away if one.holds_own and not one.holds_first]
     is_enough = min(len(paid), len(own)) >= FEWEST
     return is_enough and sum(paid) >= ALL * len(paid) and sum(own) >= ALL * len(own)
-
-
-def _gap_within(mixed: list[tuple[list[float], list[float]]]) -> tuple[float, float]:
-    """By how much the own earn more than the others of the same row, and its standard error.
-
-    A row that is answered well may stand by chance where a reward that looks elsewhere pays more.
-    Replies to one row have that in common, and the policy learns from what they differ in.
-
-    >>> [round(one, 2) for one in _gap_within([([1.0], [0.0]), ([0.0], [0.0])])]
-    [0.5, 0.35]
-    """
-    weights = [len(own) * len(others) / (len(own) + len(others)) for own, others in mixed]
-    gaps = [fmean(own) - fmean(others) for own, others in mixed]
-    gap = fmean(gaps, weights)
-    away = (weight * (one - gap) for weight, one in zip(weights, gaps, strict=True))
-    return gap, math.hypot(*away) / sum(weights)
 
 
 def _error(replies: list[Reply]) -> float:
