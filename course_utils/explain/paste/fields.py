@@ -31,8 +31,11 @@ _PATTERNS = tuple(
         ("eval_error", r"((eval|val(id)?|test)[_/ ])?(\w+_)?(wer|cer)"),
         ("eval_length", r"(eval|val(id)?|test)[_/]gen_len|gen len"),
         ("eval_correlation", r"(eval|val(id)?|test)[_/].*(pearson|spearman|matthews).*"),
-        ("chosen_reward", r"(train/)?rewards/chosen|chosen_rewards?"),
-        ("rejected_reward", r"(train/)?rewards/rejected|reject(ed)?_rewards?"),
+        ("chosen_reward", r"(train/)?rewards/chosen|chosen_rewards?|(mean )?r(eward)?\(chosen\)"),
+        (
+            "rejected_reward",
+            r"(train/)?rewards/rejected|reject(ed)?_rewards?|(mean )?r(eward)?\(rejected\)",
+        ),
         ("margin", r"(train/)?rewards/margins?|margin"),
         ("accuracy", r"(train/)?rewards/accurac(y|ies)|(train[_ ])?acc(uracy)?"),
         ("token_accuracy", r"(train/)?(mean_)?token_acc(uracy)?"),
