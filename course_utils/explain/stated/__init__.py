@@ -28,6 +28,7 @@ from course_utils.explain.stated.rows_one_by_one import rows_one_by_one
 from course_utils.explain.stated.sampler_defaults import defaults_of_the_model
 from course_utils.explain.stated.served_adapter import without_effect
 from course_utils.explain.stated.served_prompt import another_prompt
+from course_utils.explain.stated.served_template import another_template
 from course_utils.explain.stated.serving import served
 from course_utils.explain.stated.shifted_twice import moved_twice
 from course_utils.explain.stated.shown_lists import end_without_label
@@ -67,4 +68,5 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     reasoning_cut,
     turned_by_its_order,
     moved_twice,
+    another_template,
 )
