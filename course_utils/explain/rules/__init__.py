@@ -4,6 +4,7 @@ Those of `RULES_OF_SETTINGS` are given what stands beside it as well: `rule(log,
 """
 
 from course_utils.explain.rules import (
+    adapter_rate,
     cache_kept,
     checkpointed,
     collapse,
@@ -60,6 +61,7 @@ from course_utils.explain.rules import (
     unfilled,
     unreached,
     unsent,
+    warm_up,
     without_advantage,
 )
 
@@ -77,6 +79,7 @@ BESIDE_SETTINGS = (
     *(reward_code, rows_by_id, kept_in_bfloat16, learns_anyway, rows_packed, looks_worse),
     *(rope_base, unreached, checkpointed, unsent, groups_of_one, kl_sign, uncorrected),
     *(micro_batches, loss_of_kl, logged_otherwise, probabilities, kl_turned),
+    *(warm_up, adapter_rate),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,
