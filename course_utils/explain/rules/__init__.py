@@ -40,6 +40,7 @@ from course_utils.explain.rules import (
     printed,
     probabilities,
     rates,
+    reference_by_place,
     replies,
     reply_weights,
     resumes,
@@ -79,7 +80,7 @@ BESIDE_SETTINGS = (
     *(reward_code, rows_by_id, kept_in_bfloat16, learns_anyway, rows_packed, looks_worse),
     *(rope_base, unreached, checkpointed, unsent, groups_of_one, kl_sign, uncorrected),
     *(micro_batches, loss_of_kl, logged_otherwise, probabilities, kl_turned),
-    *(warm_up, adapter_rate),
+    *(warm_up, adapter_rate, reference_by_place),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,

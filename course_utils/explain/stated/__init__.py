@@ -35,6 +35,7 @@ from course_utils.explain.stated.shown_lists import end_without_label
 from course_utils.explain.stated.shown_rows import rows_without_label, shown_rows
 from course_utils.explain.stated.stop_strings import reasoning_cut
 from course_utils.explain.stated.templates import templates
+from course_utils.explain.stated.two_starts import two_starts
 
 RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     served,
@@ -69,4 +70,5 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     turned_by_its_order,
     moved_twice,
     another_template,
+    two_starts,
 )
