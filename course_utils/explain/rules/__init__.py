@@ -28,11 +28,13 @@ from course_utils.explain.rules import (
     looks_worse,
     looks_wrong,
     loss_of_kl,
+    mean_of_means,
     measured,
     micro_batches,
     no_reference,
     nonfinite,
     one_candidate,
+    one_seed,
     past_the_end,
     policy,
     pooled,
@@ -80,7 +82,7 @@ BESIDE_SETTINGS = (
     *(reward_code, rows_by_id, kept_in_bfloat16, learns_anyway, rows_packed, looks_worse),
     *(rope_base, unreached, checkpointed, unsent, groups_of_one, kl_sign, uncorrected),
     *(micro_batches, loss_of_kl, logged_otherwise, probabilities, kl_turned),
-    *(warm_up, adapter_rate, reference_by_place),
+    *(warm_up, adapter_rate, reference_by_place, one_seed, mean_of_means),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,

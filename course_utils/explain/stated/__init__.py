@@ -19,6 +19,7 @@ from course_utils.explain.stated.opened_tags import opened_by_the_prompt
 from course_utils.explain.stated.packed_code import packed_without_bounds
 from course_utils.explain.stated.padding_free import joined_without_flash
 from course_utils.explain.stated.pairs_by_order import turned_by_its_order
+from course_utils.explain.stated.pairs_shown import worse_one_chosen
 from course_utils.explain.stated.plans import plans
 from course_utils.explain.stated.prompt_again import prompt_again
 from course_utils.explain.stated.read_at_first_pad import read_at_first_pad
@@ -71,4 +72,5 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     moved_twice,
     another_template,
     two_starts,
+    worse_one_chosen,
 )
