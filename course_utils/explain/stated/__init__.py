@@ -13,6 +13,7 @@ from course_utils.explain.stated.held_out_rows import held_out_of_the_training_r
 from course_utils.explain.stated.label_types import not_masked, text_as_bool
 from course_utils.explain.stated.learnt_ends import another_end
 from course_utils.explain.stated.listed_rows import end_hidden_as_padding
+from course_utils.explain.stated.mask_marks import all_is_learnt
 from course_utils.explain.stated.module_names import names_apart
 from course_utils.explain.stated.new_tokens import new_tokens_left
 from course_utils.explain.stated.opened_tags import opened_by_the_prompt
@@ -73,4 +74,5 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     another_template,
     two_starts,
     worse_one_chosen,
+    all_is_learnt,
 )

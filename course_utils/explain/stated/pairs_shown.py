@@ -60,7 +60,7 @@ def _finding(beside: Beside, lines: list[Line], name: str, sense: str, sorted_by
     proof = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in shown]
     proof.append(f"so in all {len(lines)} pairs that are shown")
     tested = [*lost(beside), *_below_chance(beside), *_worse_with_n(beside)]
-    end = "lowest" if sense == "high" else "highest"
+    end = "lower" if sense == "high" else "higher"
     why = (
         f"the pairs are turned round: {name} is {SENSES[sense]}, and the chosen reply is the one "
         f"with the {end} {name}, so that the run learns to prefer the worse replies. Loss, margin "
