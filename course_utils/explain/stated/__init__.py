@@ -7,6 +7,7 @@ from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.log import Log
 from course_utils.explain.stated.benchmarks import turned_round
 from course_utils.explain.stated.comparisons import compared
+from course_utils.explain.stated.cut_ends import ends_cut
 from course_utils.explain.stated.cut_rows import cut_rows
 from course_utils.explain.stated.forward_range import outside_of_float16
 from course_utils.explain.stated.held_out_rows import held_out_of_the_training_rows
@@ -75,4 +76,5 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     two_starts,
     worse_one_chosen,
     all_is_learnt,
+    ends_cut,
 )
