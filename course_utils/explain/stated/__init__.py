@@ -21,6 +21,7 @@ from course_utils.explain.stated.padding_free import joined_without_flash
 from course_utils.explain.stated.plans import plans
 from course_utils.explain.stated.prompt_again import prompt_again
 from course_utils.explain.stated.read_at_first_pad import read_at_first_pad
+from course_utils.explain.stated.reply_cuts import cut_at_own_length
 from course_utils.explain.stated.resumed_rate import rate_of_before
 from course_utils.explain.stated.rolled_labels import rolled_after_the_split
 from course_utils.explain.stated.rows_one_by_one import rows_one_by_one
@@ -63,4 +64,5 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     rolled_after_the_split,
     held_out_of_the_training_rows,
     reasoning_cut,
+    cut_at_own_length,
 )
