@@ -23,6 +23,7 @@ from course_utils.explain.stated.prompt_again import prompt_again
 from course_utils.explain.stated.read_at_first_pad import read_at_first_pad
 from course_utils.explain.stated.reply_cuts import cut_at_own_length
 from course_utils.explain.stated.resumed_rate import rate_of_before
+from course_utils.explain.stated.reward_memo import remembered_without_the_reply
 from course_utils.explain.stated.rolled_labels import rolled_after_the_split
 from course_utils.explain.stated.rows_one_by_one import rows_one_by_one
 from course_utils.explain.stated.sampler_defaults import defaults_of_the_model
@@ -33,6 +34,7 @@ from course_utils.explain.stated.shown_lists import end_without_label
 from course_utils.explain.stated.shown_rows import rows_without_label, shown_rows
 from course_utils.explain.stated.stop_strings import reasoning_cut
 from course_utils.explain.stated.templates import templates
+from course_utils.explain.stated.tokens_kept import kept_without_the_tokenizer
 
 RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     served,
@@ -65,4 +67,6 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     held_out_of_the_training_rows,
     reasoning_cut,
     cut_at_own_length,
+    remembered_without_the_reply,
+    kept_without_the_tokenizer,
 )

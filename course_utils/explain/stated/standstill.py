@@ -36,7 +36,7 @@ _OF_A_PART = re.compile(  # "frozen" is then a weight that is not trained
 _FROZEN = re.compile(r"^(?:frozen|froze|freezes?)$", re.IGNORECASE)
 _STUCK = re.compile(r"^stuck$", re.IGNORECASE)
 _WHO_WRITES = re.compile(  # "Stuck.", of whoever asks
-    r"(?:^|[.!?)]\s+)(?:so |and |now |totally |completely |really )?(?:i(?:'m| am|m)|we(?:'re| are))?"
+    r"(?:^|[.!?)]\s+)(?:so |and |now )?(?:i(?:'m| am|m)|we(?:'re| are))?"
     r"\s*(?:now |totally |completely |really |a bit )?$",
     re.IGNORECASE,
 )
