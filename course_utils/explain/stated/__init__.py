@@ -16,6 +16,7 @@ from course_utils.explain.stated.listed_rows import end_hidden_as_padding
 from course_utils.explain.stated.module_names import names_apart
 from course_utils.explain.stated.new_tokens import new_tokens_left
 from course_utils.explain.stated.opened_tags import opened_by_the_prompt
+from course_utils.explain.stated.optimizer_order import made_before
 from course_utils.explain.stated.packed_code import packed_without_bounds
 from course_utils.explain.stated.padding_free import joined_without_flash
 from course_utils.explain.stated.plans import plans
@@ -69,4 +70,5 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     cut_at_own_length,
     remembered_without_the_reply,
     kept_without_the_tokenizer,
+    made_before,
 )

@@ -44,7 +44,7 @@ PUT_IT_IN = (
 
 
 def remembered_without_the_reply(beside: Beside, log: Log) -> Iterator[Finding]:
-    """A reward function whose memo is asked by the prompt alone, where groups are not told apart."""
+    """A reward function whose memo is asked by the prompt alone, where groups are tied."""
     lines = [line for _, line in beside.lines]
     found = next(_keys(lines), None)
     alike = _alike(log)
