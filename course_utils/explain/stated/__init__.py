@@ -13,6 +13,7 @@ from course_utils.explain.stated.held_out_rows import held_out_of_the_training_r
 from course_utils.explain.stated.label_types import not_masked, text_as_bool
 from course_utils.explain.stated.learnt_ends import another_end
 from course_utils.explain.stated.listed_rows import end_hidden_as_padding
+from course_utils.explain.stated.merged_by_hand import merged_at_another_scale
 from course_utils.explain.stated.module_names import names_apart
 from course_utils.explain.stated.new_tokens import new_tokens_left
 from course_utils.explain.stated.opened_tags import opened_by_the_prompt
@@ -34,6 +35,7 @@ from course_utils.explain.stated.serving import served
 from course_utils.explain.stated.shown_lists import end_without_label
 from course_utils.explain.stated.shown_rows import rows_without_label, shown_rows
 from course_utils.explain.stated.stop_strings import reasoning_cut
+from course_utils.explain.stated.teacher_entropy import entropy_is_the_floor
 from course_utils.explain.stated.templates import templates
 from course_utils.explain.stated.tokens_kept import kept_without_the_tokenizer
 
@@ -71,4 +73,6 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     remembered_without_the_reply,
     kept_without_the_tokenizer,
     made_before,
+    entropy_is_the_floor,
+    merged_at_another_scale,
 )

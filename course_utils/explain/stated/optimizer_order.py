@@ -62,9 +62,7 @@ def made_before(beside: Beside, log: Log) -> Iterator[Finding]:
     why = BEFORE.format(what=what) + ("." + LIKE_NEW if alike and is_table else "")
     why += GATHERS if grown and beside.matching(_CLEARED_BY_IT) else ""
     weight = SHOWN if alike or grown else SURE
-    yield Finding(
-        "optimizer_holds_others", weight, made, tuple(proof), why=why, advice=AFTERWARDS
-    )
+    yield Finding("optimizer_holds_others", weight, made, tuple(proof), why=why, advice=AFTERWARDS)
 
 
 def _order(lines: list[Line]) -> tuple[Line, Line, str] | None:
