@@ -6,10 +6,12 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.log import Log
 from course_utils.explain.stated.benchmarks import turned_round
+from course_utils.explain.stated.class_weights import weights_in_another_order
 from course_utils.explain.stated.comparisons import compared
 from course_utils.explain.stated.cut_rows import cut_rows
 from course_utils.explain.stated.forward_range import outside_of_float16
 from course_utils.explain.stated.held_out_rows import held_out_of_the_training_rows
+from course_utils.explain.stated.image_prompts import counted_without_the_images
 from course_utils.explain.stated.label_types import not_masked, text_as_bool
 from course_utils.explain.stated.learnt_ends import another_end
 from course_utils.explain.stated.listed_rows import end_hidden_as_padding
@@ -75,4 +77,6 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     made_before,
     entropy_is_the_floor,
     merged_at_another_scale,
+    counted_without_the_images,
+    weights_in_another_order,
 )
