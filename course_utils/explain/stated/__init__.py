@@ -36,6 +36,7 @@ from course_utils.explain.stated.served_prompt import another_prompt
 from course_utils.explain.stated.serving import served
 from course_utils.explain.stated.shown_lists import end_without_label
 from course_utils.explain.stated.shown_rows import rows_without_label, shown_rows
+from course_utils.explain.stated.skipped_batches import skipped_by_steps
 from course_utils.explain.stated.stop_strings import reasoning_cut
 from course_utils.explain.stated.teacher_entropy import entropy_is_the_floor
 from course_utils.explain.stated.templates import templates
@@ -79,4 +80,5 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     merged_at_another_scale,
     counted_without_the_images,
     weights_in_another_order,
+    skipped_by_steps,
 )
