@@ -31,6 +31,7 @@ from course_utils.explain.stated.reward_memo import remembered_without_the_reply
 from course_utils.explain.stated.rolled_labels import rolled_after_the_split
 from course_utils.explain.stated.rows_one_by_one import rows_one_by_one
 from course_utils.explain.stated.sampler_defaults import defaults_of_the_model
+from course_utils.explain.stated.score_column import put_behind_the_end
 from course_utils.explain.stated.served_adapter import without_effect
 from course_utils.explain.stated.served_prompt import another_prompt
 from course_utils.explain.stated.serving import served
@@ -81,4 +82,5 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     counted_without_the_images,
     weights_in_another_order,
     skipped_by_steps,
+    put_behind_the_end,
 )
