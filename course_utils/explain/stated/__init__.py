@@ -35,8 +35,10 @@ from course_utils.explain.stated.score_column import put_behind_the_end
 from course_utils.explain.stated.served_adapter import without_effect
 from course_utils.explain.stated.served_prompt import another_prompt
 from course_utils.explain.stated.serving import served
+from course_utils.explain.stated.sharded_norm import clipped_by_shard
 from course_utils.explain.stated.shown_lists import end_without_label
 from course_utils.explain.stated.shown_rows import rows_without_label, shown_rows
+from course_utils.explain.stated.sibling_rows import siblings_in_a_batch
 from course_utils.explain.stated.skipped_batches import skipped_by_steps
 from course_utils.explain.stated.stop_strings import reasoning_cut
 from course_utils.explain.stated.teacher_entropy import entropy_is_the_floor
@@ -83,4 +85,6 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     weights_in_another_order,
     skipped_by_steps,
     put_behind_the_end,
+    siblings_in_a_batch,
+    clipped_by_shard,
 )
