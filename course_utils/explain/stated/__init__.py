@@ -40,6 +40,7 @@ from course_utils.explain.stated.shown_lists import end_without_label
 from course_utils.explain.stated.shown_rows import rows_without_label, shown_rows
 from course_utils.explain.stated.sibling_rows import siblings_in_a_batch
 from course_utils.explain.stated.skipped_batches import skipped_by_steps
+from course_utils.explain.stated.small_integers import ids_cut
 from course_utils.explain.stated.stop_strings import reasoning_cut
 from course_utils.explain.stated.teacher_entropy import entropy_is_the_floor
 from course_utils.explain.stated.templates import templates
@@ -87,4 +88,5 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     put_behind_the_end,
     siblings_in_a_batch,
     clipped_by_shard,
+    ids_cut,
 )
