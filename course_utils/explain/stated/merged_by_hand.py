@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
@@ -78,7 +79,7 @@ def _numbers(size: int, alpha: int, is_rooted: bool) -> str:
 def _measured(beside: Beside, factor: float) -> list[str]:
     """Two norms of one change, one below the other, that are apart by that factor."""
     found = [(line, float(one["value"])) for line, one in _norms(beside)]
-    for (line, one), (other, two) in zip(found, found[1:], strict=False):
+    for (line, one), (other, two) in pairwise(found):
         is_beside = 0 < place(other) - place(line) <= 2 and min(one, two) > 0
         if is_beside and abs(max(one, two) / min(one, two) / factor - 1) < NEAR:
             apart = max(one, two) / min(one, two)

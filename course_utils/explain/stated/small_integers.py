@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
@@ -88,7 +89,7 @@ def _above(lines: list[Line], ends: int) -> tuple[str, ...] | None:
 def _apart(lines: list[Line]) -> list[str]:
     """Two rows of ids, of which some are apart by exactly the size of the type."""
     rows = [(line, found) for line in lines if (found := _ROW.match(line.text))]
-    for (line, one), (other, two) in zip(rows, rows[1:], strict=False):
+    for (line, one), (other, two) in pairwise(rows):
         pairs = [*zip(*(map(int, re.findall(r"\d+", x["ids"])) for x in (one, two)), strict=False)]
         apart = [pair for pair in pairs if pair[0] != pair[1] and not (pair[0] - pair[1]) % 65_536]
         if len(apart) >= FEW:

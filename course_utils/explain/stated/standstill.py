@@ -58,7 +58,7 @@ _GOES_ON = re.compile(  # a pause between two of its steps
 )
 _NOT_SO = re.compile(
     r"\b(?:not|never|no longer|avoid|may|might|could|can|if|potential|possible|"
-    r"prevent|would|used to)"
+    r"prevent|would|used to|(?:bet|guess|theory|suspicion) is)"
     r"\b[^.]{0,25}$|n't\s+$",
     re.IGNORECASE,
 )
