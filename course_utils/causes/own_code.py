@@ -195,17 +195,6 @@ OWN_CODE = (
         explains=keys("loss_against_labels"),
     ),
     Cause(
-        "class_weights_misplaced",
-        "the weights of the classes stand in another order than the numbers of the classes, so "
-        "that each class gets the weight of another",
-        "weights by the number of the class: [len(rows) / (k * count[i]) for i in range(k)]; then "
-        "train again",
-        "the weights of the loss beside the counts, class by class",
-        kinds=("labels",),
-        harm=WRONG,
-        explains=keys("class_weights_inverted class_without_weight"),
-    ),
-    Cause(
         "sees_future",
         "the model sees later tokens: what it is to predict stands in its input",
         "a causal model (is_decoder=True for an encoder), or a causal mask",

@@ -29,8 +29,11 @@ def test_a_prompt_counted_on_its_text_leaves_the_image_in_the_loss():
     [
         [CODE[0], CODE[1], "labels[i, : len(tokenizer.encode(prompts[i]))] = -100"],
         ["batch = self.processor(", "text=texts,", "images=images,", ")", *CODE[1:]],
-        [*CODE[:2], "n = self.tokenizer(prompt, return_tensors='pt').input_ids.shape[1]"]
-        + ["labels[0, :n] = IGNORE_INDEX"],
+        [
+            *CODE[:2],
+            "n = self.tokenizer(prompt, return_tensors='pt').input_ids.shape[1]",
+            "labels[0, :n] = IGNORE_INDEX",
+        ],
     ],
 )
 def test_the_same_is_written_in_other_forms(code):

@@ -19,10 +19,9 @@ _OF_THE_MODEL = re.compile(
     r"all_reduce\(.*norm|norm\w*.*\ball_reduce\("
 )
 _APART = re.compile(
-    r"\b(?:g_?norms?|grad(?:ient)?[ _]?norms?|norms?)\b[^.?]{0,25}\b(?:differ\w*|not the same|unequal|"
-    r"other)\b[^.?]{0,25}\b(?:ranks?|GPUs?|process\w*)\b|"
-    r"\b(?:each|every) (?:rank|GPU|process)\b[^.?]{0,25}\b(?:own|other|different|another)\b[^.?]{0,12}"
-    r"norm",
+    r"\b(?:gnorms?|g_norms?|norms?)\b[^.?]{0,25}\b(?:differ\w*|not the same|unequal|other)\b"
+    r"[^.?]{0,25}\b(?:ranks?|GPUs?|process\w*)\b|\b(?:each|every) (?:rank|GPU|process)\b"
+    r"[^.?]{0,25}\b(?:own|other|different|another)\b[^.?]{0,12}norm",
     re.IGNORECASE,
 )
 _SAME = re.compile(

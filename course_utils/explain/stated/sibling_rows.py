@@ -25,7 +25,9 @@ _APART = re.compile(
     re.IGNORECASE,
 )
 _SEVERAL = re.compile(
-    r"\bfor (?P<one>\w+) in (?P<many>\w+(?:\[[^\]]*\]+)?(?:\[[^\]]*\])*)|\bn_quer\w+|\bqueries per\b"
+    r"\bfor \w+ in \w+\[.*quer|\bn_quer\w+|\bqueries (?:per|for each)\b|"
+    r"\bfor q\w* in \w+\[",
+    re.IGNORECASE,
 )
 FEW, LAST, NEAR, BY_CHANCE, MOST = 5, 3, 0.03, 0.05, 16  # entries; of a loss; of a share; rows
 TOGETHER = (
@@ -43,7 +45,7 @@ KEEP_APART = (
 
 
 def siblings_in_a_batch(beside: Beside, log: Log) -> Iterator[Finding]:
-    """A sampler by length, labels within the batch, and a loss that ends at ln k, a share at 1/k."""
+    """A sampler by length, labels within the batch, a loss that ends at ln k."""
     by_length, in_batch = beside.matching(_BY_LENGTH), beside.matching(_IN_BATCH)
     if by_length is None or in_batch is None or beside.matching(_APART):
         return

@@ -7,7 +7,6 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Line
 from course_utils.explain.paste.log import Log
-from course_utils.explain.rules.resumes import RESTORE
 
 _STEPS = (
     r"(?P<steps>(?:self\.|state\.|args\.|ckpt\.|trainer\.)?\w*(?:step|steps|update|updates)\w*)"
@@ -43,7 +42,8 @@ TOO_FEW = (
 )
 BY_BATCHES = (
     "skip step * gradient_accumulation_steps batches, or save the place of the sampler "
-    "(a StatefulDataLoader); {restore}"
+    "(a StatefulDataLoader); print the ids of the first rows behind the resume and compare them "
+    "with those before; go on again from the first checkpoint, since rows are left out behind it"
 )
 
 
@@ -63,9 +63,8 @@ def skipped_by_steps(beside: Beside, log: Log) -> Iterator[Finding]:
     proof = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in (line, several[0])]
     proof += _printed(lines, number)
     factor = f" ({number} of them)" if number else ""
-    advice = BY_BATCHES.format(restore=RESTORE)
     why = TOO_FEW.format(factor=factor)
-    yield Finding("resumed_without_state", SURE, line, tuple(proof), why=why, advice=advice)
+    yield Finding("resumed_without_state", SURE, line, tuple(proof), why=why, advice=BY_BATCHES)
 
 
 def _skip(lines: list[Line]) -> tuple[Line, str] | None:

@@ -65,9 +65,10 @@ def _kept(lines: list[Line]) -> Iterator[tuple[Line, str]]:
     """Lines of code that keep ids in 16 bits without asking whether they fit."""
     for line in lines:
         found = _KEPT.search(line.text)
-        if found and _OF_IDS.search(line.text) and not is_prose(line.text):
-            if not _ASKS.search(line.text):
-                yield line, found["type"]
+        if found is None or is_prose(line.text) or _ASKS.search(line.text):
+            continue
+        if _OF_IDS.search(line.text):
+            yield line, found["type"]
 
 
 def _above(lines: list[Line], ends: int) -> tuple[str, ...] | None:
@@ -94,9 +95,8 @@ def _apart(lines: list[Line]) -> list[str]:
         apart = [pair for pair in pairs if pair[0] != pair[1] and not (pair[0] - pair[1]) % 65_536]
         if len(apart) >= FEW:
             said = "; ".join(f"{first} and {second}" for first, second in apart[:3])
-            return [
-                f"{line.where} and {other.where}: ids that are apart by 65536 or a multiple of it: {said}"
-            ]
+            where = f"{line.where} and {other.where}"
+            return [f"{where}: ids that are apart by 65536 or a multiple of it: {said}"]
     return []
 
 

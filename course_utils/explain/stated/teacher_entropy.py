@@ -54,8 +54,8 @@ def entropy_is_the_floor(beside: Beside, log: Log) -> Iterator[Finding]:
     at, loss, floor = trained[-1]
     proof = [
         f"{code.where} says: {code.text.strip()[:100]}",
-        f"{at.where}: the loss {loss:g}, the teacher's entropy {floor:g}, so that {loss - floor:.3g} "
-        "is left",
+        f"{at.where}: the loss {loss:g}, the teacher's entropy {floor:g}, so that "
+        f"{loss - floor:.3g} is left",
         f"what is above that entropy, by thirds of the log: {listed(levels)}",
     ]
     if held_out:
