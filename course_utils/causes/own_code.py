@@ -164,6 +164,14 @@ OWN_CODE = (
         raises_first_loss=True,
     ),
     Cause(
+        "adapter_begins_at_0",
+        "the gradient of the adapter's A is exactly 0 in the first step, since B is 0 there; from "
+        "the next step on it has one",
+        "none needed; keep the usual start, with B at 0",
+        "the gradients of A and B in the first three steps",
+        healthy=True,
+    ),
+    Cause(
         "loss_not_shifted",
         "each token is learnt from itself: the loss compares the logits at a place with the token "
         "at that place",

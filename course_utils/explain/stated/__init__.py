@@ -10,6 +10,7 @@ from course_utils.explain.stated.class_weights import weights_in_another_order
 from course_utils.explain.stated.comparisons import compared
 from course_utils.explain.stated.cut_rows import cut_rows
 from course_utils.explain.stated.forward_range import outside_of_float16
+from course_utils.explain.stated.fresh_adapter import still_in_the_first_step
 from course_utils.explain.stated.held_out_rows import held_out_of_the_training_rows
 from course_utils.explain.stated.image_prompts import counted_without_the_images
 from course_utils.explain.stated.label_types import not_masked, text_as_bool
@@ -89,4 +90,5 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     siblings_in_a_batch,
     clipped_by_shard,
     ids_cut,
+    still_in_the_first_step,
 )
