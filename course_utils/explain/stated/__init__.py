@@ -26,6 +26,7 @@ from course_utils.explain.stated.padding_free import joined_without_flash
 from course_utils.explain.stated.plans import plans
 from course_utils.explain.stated.prompt_again import prompt_again
 from course_utils.explain.stated.read_at_first_pad import read_at_first_pad
+from course_utils.explain.stated.reference_order import reference_of_other_rows
 from course_utils.explain.stated.reply_cuts import cut_at_own_length
 from course_utils.explain.stated.resumed_rate import rate_of_before
 from course_utils.explain.stated.reward_memo import remembered_without_the_reply
@@ -91,4 +92,5 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     clipped_by_shard,
     ids_cut,
     still_in_the_first_step,
+    reference_of_other_rows,
 )
