@@ -41,6 +41,7 @@ def test_other_things_that_put_in_new_weights(later, what):
         (OPTIMIZER, RESIZE, "    optimizer.add_param_group({'params': rows})"),
         ("def build(model):", OPTIMIZER, "    return optimizer", "def main():", RESIZE),
         (OPTIMIZER, "    # " + RESIZE),
+        (OPTIMIZER, RESIZE.replace("model", "ref_model")),
         ("    model, opt, dl = acc.prepare(model, opt, dl)", RESIZE),
     ],
 )

@@ -43,6 +43,7 @@ def test_a_score_that_falls_with_the_batch_is_quoted():
     ("old", "new"),
     [
         ("out[i][lens[i]:]", "out[i][batch.input_ids.shape[1]:]"),
+        ("batch.attention_mask.sum(dim=1)", "[len(ids) for ids in batch.input_ids]"),
         ("lens = batch.attention_mask.sum(dim=1)", "lens = [batch.input_ids.shape[1]] * len(out)"),
         ("'left'", "'right'"),
         ("out[i][lens[i]:]", "prompt_ids[i][lens[i]:]"),

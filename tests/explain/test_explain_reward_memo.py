@@ -47,6 +47,7 @@ def test_a_score_that_is_kept_by_its_prompt_goes_to_the_whole_group(code):
         (NAMED, "md5(prompt.encode())", "md5((prompt + response).encode())"),
         (NAMED, "    key = hashlib", "    pred = last_boxed(response)\n    key = pred  # hashlib"),
         (NAMED, "reward_fn", "load_row"),
+        (NAMED, "_score_cache", "answers_by_prompt"),
     ],
 )
 def test_a_key_with_the_reply_is_right(code, old, new):

@@ -31,6 +31,7 @@ def test_ids_that_are_apart_by_the_size_of_the_type_show_it():
         ("uint16", "uint32"),
         ("128256", "50257"),
         (CODE, "dtype = np.uint16 if vocab_size < 2**16 else np.uint32"),
+        (CODE, "data = np.frombuffer(audio, dtype=np.int16)"),
         (CODE, "pixels = np.array(image, dtype=np.uint16)"),
     ],
 )

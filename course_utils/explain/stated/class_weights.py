@@ -26,7 +26,7 @@ _WEIGHTS = re.compile(
     r"\bw(?:eights?|ts?)?\b\W*(?:tensor\()?\[(?P<items>\s*\d+(?:\.\d+)?(?:\s*,\s*\d+(?:\.\d+)?)+)\s*\]",
     re.IGNORECASE,
 )
-NEAR, SHOWN, SAID = 0.03, 9.2, 7.0  # of a weight
+NEAR, SHOWN, SAID = 0.03, 9.2, 5.6  # of a weight
 BY_APPEARANCE = (
     "the weights of the classes are the values of a count in its own order (that in which labels "
     "first appear, or the most frequent first), and the loss takes them by the number of the "

@@ -15,10 +15,17 @@ _MADE = re.compile(
 )
 _BY = re.compile(r"adam|sgd|adafactor|lion|muon|sophia|opt", re.IGNORECASE)
 _BEGINS = re.compile(r"^(?:async )?(?:def|class)\b|^return\b")
+_OWN = r"^(?:self\.)?(?!ref|teacher|old|base|draft|judge|rm|reward)"  # what the optimizer trains
 _REPLACES = (  # what puts new weights into a model, and which
-    (r"\.resize_token_embeddings\(", "the resized embedding (and the head that is tied to it)"),
-    (r"\bget_peft_model\(|\.add_adapter\(", "the weights of the adapter"),
-    (r"\.set_(?:in|out)put_embeddings\(", "the new embedding or head"),
+    (
+        rf"{_OWN}\w*\.resize_token_embeddings\(",
+        "the resized embedding (and the head that is tied to it)",
+    ),
+    (
+        rf"{_OWN}\w+\s*=\s*\w*\.?get_peft_model\(|{_OWN}\w*\.add_adapter\(",
+        "the weights of the adapter",
+    ),
+    (rf"{_OWN}\w*\.set_(?:in|out)put_embeddings\(", "the new embedding or head"),
     (
         r"^(?:self\.)?model\.(?:\w+\.)*(?:lm_head|head|score|classifier|fc)\s*=\s*(?:torch\.)?nn\.",
         "the new head",

@@ -12,7 +12,8 @@ _OWN_LENGTHS = re.compile(
     r"^(?P<name>\w+)\s*=\s*(?:"
     r"[\w.]*\(?\w*(?:\[['\"])?\.?attention_mask\b['\"]?\]?\s*\)?(?:\.\w+\(\))*\.sum\(|"
     r"\(?\w+(?:\[['\"]input_ids['\"]\]|\.input_ids)?\s*(?:!=|\.ne\()\s*[\w.]*pad\w*\)?\.sum\(|"
-    r"\[\s*(?:len|int)\(.*(?:attention_mask|input_ids|tok\w*[.(]).*\bfor\b|"
+    r"\[\s*len\(\s*(?:self\.)?tok\w*(?:\.encode|\.tokenize)?\((?!.*padding).*\bfor\b|"
+    r"\[\s*int\(.*attention_mask.*\bfor\b|"
     r"\w*mask\w*\.sum\((?:-1|1|dim|axis))"
 )
 _GENERATES = re.compile(r"\b(?P<name>\w+)\s*=\s*[\w.]*\bgenerate\(")

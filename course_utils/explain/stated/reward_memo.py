@@ -17,7 +17,8 @@ _REPLY = re.compile(
 _DEF = re.compile(r"^(?:async )?def (?P<name>\w+)\((?P<arguments>.*)")
 _OF_A_REWARD = re.compile(r"reward|score|verif|grade|judge|correct", re.IGNORECASE)
 _OF_A_KEY = re.compile(r"key", re.IGNORECASE)
-_KEEPS = re.compile(r"cache|memo|verdict|seen|store|lookup|known|already", re.IGNORECASE)
+_KEEPS = re.compile(r"cache|memo|verdict|scored?|result|reward", re.IGNORECASE)
+_REMEMBERS = re.compile(r"@\w*(?:memo|cache)|\b\w*(?:cache|memo|verdict)\w*\[", re.IGNORECASE)
 _RETURNS = re.compile(r"^(?:if .*:\s*)?return\s+(?P<key>.+)")
 _NAMED = re.compile(r"^(?P<name>\w*key\w*|k)\s*=\s*(?P<key>.+)")
 _ASKED = re.compile(
@@ -60,7 +61,7 @@ def remembered_without_the_reply(beside: Beside, log: Log) -> Iterator[Finding]:
 
 def _keys(lines: list[Line]) -> Iterator[tuple[Line, Line]]:
     """Each key that the reply is no part of, and the function, of a reward, that has one."""
-    if not any(_KEEPS.search(line.text) for line in lines):
+    if not any(_REMEMBERS.search(line.text) for line in lines):
         return
     is_of_rewards = any(
         (found := _DEF.match(line.text)) and _OF_A_REWARD.search(found["name"]) for line in lines
@@ -77,22 +78,29 @@ def _keys(lines: list[Line]) -> Iterator[tuple[Line, Line]]:
         if (made := _DERIVED.match(line.text)) and _has(made["from"], known):
             known.add(made["name"])
             continue
-        key = _key_of(line, name)
+        key = _key_of(line, name, lines)
         if key and not _has(key, known):
             yield line, function
 
 
-def _key_of(line: Line, function: str) -> str:
+def _key_of(line: Line, function: str, lines: list[Line]) -> str:
     """The expression under which a line keeps, or looks up, a score; "" if it does not."""
     if _OF_A_KEY.search(function) and (found := _RETURNS.match(line.text)):
         return found["key"]
     if found := _NAMED.match(line.text):
-        return found["key"]
+        return found["key"] if _asks(lines, found["name"]) else ""
     found = _ASKED.search(line.text)
     if found is None or not _KEEPS.search(found["kept"] or found["of"]):
         return ""
     key = found["key"] or found["got"]
     return "" if re.fullmatch(r"\w*key\w*|k", key) else key
+
+
+def _asks(lines: list[Line], name: str) -> bool:
+    """Whether something that keeps scores is asked by this name."""
+    asked = re.compile(rf"\b{name} (?:not )?in (\w+)|\b(\w+)(?:\.get\(|\[)\s*{name}\b")
+    found = (one for line in lines for one in asked.finditer(line.text))
+    return any(_KEEPS.search(one[1] or one[2]) for one in found)
 
 
 def _has(text: str, names: set[str]) -> bool:

@@ -18,6 +18,9 @@ _OF_IDS = re.compile(
     r"\b(?:\w*ids?|\w*tok(?:en)?s?|ix|idx|ind(?:ices|s)?|top_?k?\w*|arr|data|buf\w*|shard\w*)\b",
     re.IGNORECASE,
 )
+_OF_OTHERS = re.compile(
+    r"audio|wav\w*|pcm|speech|sound|pixel|image|depth|label|position|length|count", re.IGNORECASE
+)
 _ASKS = re.compile(r"\bif\b|\belse\b|\bassert\b.*(?:vocab|max\()|65_?535|65_?536|2 ?\*\* ?16")
 _VOCABULARY = re.compile(
     r"\b(?:vocab\w*|lm_head|len\(tok\w*\))\D{0,24}(?P<size>\d{5,6}|\d{2,3}[_,]\d{3})\b", re.I
@@ -65,7 +68,9 @@ def _kept(lines: list[Line]) -> Iterator[tuple[Line, str]]:
     """Lines of code that keep ids in 16 bits without asking whether they fit."""
     for line in lines:
         found = _KEPT.search(line.text)
-        if found is None or is_prose(line.text) or _ASKS.search(line.text):
+        if found is None or is_prose(line.text) or _OF_OTHERS.search(line.text):
+            continue
+        if _ASKS.search(line.text):
             continue
         if _OF_IDS.search(line.text):
             yield line, found["type"]
