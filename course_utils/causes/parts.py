@@ -147,6 +147,17 @@ PARTS = (
         follows=OUTCOME,
     ),
     Cause(
+        "class_weights_misplaced",
+        "the weights of the classes stand in another order than the numbers of the classes, so "
+        "that each class gets the weight of another",
+        "weights by the number of the class: [len(rows) / (k * count[i]) for i in range(k)]; then "
+        "train again",
+        "the weights of the loss beside the counts, class by class",
+        kinds=("labels",),
+        harm=WRONG,
+        explains=keys("class_weights_inverted class_without_weight"),
+    ),
+    Cause(
         "class_weights_inverted",
         "the loss gives the frequent class the larger weight, so that the rare one teaches even "
         "less than its few rows would",

@@ -28,6 +28,19 @@ _LEARNS = re.compile(  # what "does not move" where nothing is learnt; a sync of
     r"advantages?|gradients?|ratios?|len(?:gth)?s?)\b[^.;]{0,40}$",
     re.IGNORECASE,
 )
+_OF_A_PART = re.compile(  # "frozen" is then a weight that is not trained
+    r"\b(?:tower|encoder|decoder|backbone|base|layers?|blocks?|embeddings?|vit|projector|head|body|"
+    r"trunk|llm|teacher|experts?|modules?|bottom|everything else|the rest)\b[^.;]{0,20}$",
+    re.IGNORECASE,
+)
+_FROZEN = re.compile(r"^(?:frozen|froze|freezes?)$", re.IGNORECASE)
+_STUCK = re.compile(r"^stuck$", re.IGNORECASE)
+_WHO_WRITES = re.compile(  # "Stuck.", of whoever asks
+    r"(?:^|[.!?)]\s+)(?:so |and |now )?(?:i(?:'m| am|m)|we(?:'re| are))?"
+    r"\s*(?:now |totally |completely |really |a bit )?$",
+    re.IGNORECASE,
+)
+_SENTENCE_ENDS = re.compile(r"^\s*(?:$|[.!?,:])")
 _AT_A_LEVEL = re.compile(
     r"^\s*(?:at|around|near|on|in|to)\s+(?:~|about )?(?:\d*\.\d+|a (?:local|plat)|ln|"
     r"(?:the |one )?same (?:value|number|level|loss|score|reward))"
@@ -45,7 +58,7 @@ _GOES_ON = re.compile(  # a pause between two of its steps
 )
 _NOT_SO = re.compile(
     r"\b(?:not|never|no longer|avoid|may|might|could|can|if|potential|possible|"
-    r"prevent|would|used to)"
+    r"prevent|would|used to|(?:bet|guess|theory|suspicion) is)"
     r"\b[^.]{0,25}$|n't\s+$",
     re.IGNORECASE,
 )
@@ -99,11 +112,15 @@ def standstill(beside: Beside) -> Iterator[Finding]:
 
 
 def _said_so(beside: Beside) -> tuple[Line | None, str]:
-    last = beside.last_step
+    last, is_of_a_number = beside.last_step, _number_hangs(beside)
     for line in beside.told():
         for found in _STANDS.finditer(line.text):
             before, after = line.text[: found.start()], line.text[found.end() :]
             if _OF_A_NUMBER.search(before) or _AT_A_LEVEL.match(after) or _NOT_SO.search(before):
+                continue
+            if _FROZEN.match(found[0]) and _OF_A_PART.search(before):
+                continue
+            if _STUCK.match(found[0]) and (is_of_a_number or _is_the_writer(before, after)):
                 continue
             if _GOES_ON.match(after):
                 continue
@@ -114,6 +131,23 @@ def _said_so(beside: Beside) -> tuple[Line | None, str]:
             start = max(0, found.start() - 40)
             return line, line.text[start : found.end() + 60].strip()
     return None, ""
+
+
+def _is_the_writer(before: str, after: str) -> bool:
+    """Whether it is whoever asks that is stuck, and not the run."""
+    return bool(_WHO_WRITES.search(before) and _SENTENCE_ENDS.match(after))
+
+
+def _number_hangs(beside: Beside) -> bool:
+    """Whether a sentence says of a number that it stays at a level: "stuck" is then said of it."""
+    if not beside.num_entries:
+        return False
+    return any(
+        _OF_A_NUMBER.search(line.text[: found.start()]) and _AT_A_LEVEL.match(after)
+        for line in beside.told()
+        for found in _STANDS.finditer(line.text)
+        if (after := line.text[found.end() :])
+    )
 
 
 def _load(beside: Beside) -> tuple[Line, str] | None:
