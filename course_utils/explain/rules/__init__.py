@@ -12,6 +12,7 @@ from course_utils.explain.rules import (
     ends,
     epochs,
     evaluations,
+    few_elements,
     first_update,
     gradients,
     groups,
@@ -73,7 +74,7 @@ BESIDE_SETTINGS = (
     reward_patterns,
     *(reward_code, rows_by_id, kept_in_bfloat16, learns_anyway, rows_packed, looks_worse),
     *(rope_base, unreached, unsent, groups_of_one, kl_sign, uncorrected),
-    *(micro_batches, loss_of_kl, logged_otherwise),
+    *(micro_batches, loss_of_kl, logged_otherwise, few_elements),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,
