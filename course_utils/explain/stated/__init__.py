@@ -8,8 +8,11 @@ from course_utils.explain.paste.log import Log
 from course_utils.explain.stated.benchmarks import turned_round
 from course_utils.explain.stated.comparisons import compared
 from course_utils.explain.stated.cut_rows import cut_rows
+from course_utils.explain.stated.divided_divergence import kl_over_the_words
+from course_utils.explain.stated.few_positives import copies_in_the_batch
 from course_utils.explain.stated.forward_range import outside_of_float16
 from course_utils.explain.stated.held_out_rows import held_out_of_the_training_rows
+from course_utils.explain.stated.label_maps import numbered_in_each_file
 from course_utils.explain.stated.label_types import not_masked, text_as_bool
 from course_utils.explain.stated.learnt_ends import another_end
 from course_utils.explain.stated.listed_rows import end_hidden_as_padding
@@ -63,4 +66,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     rolled_after_the_split,
     held_out_of_the_training_rows,
     reasoning_cut,
+    numbered_in_each_file,
+    copies_in_the_batch,
+    kl_over_the_words,
 )
