@@ -9,6 +9,7 @@ from course_utils.explain.stated.benchmarks import turned_round
 from course_utils.explain.stated.comparisons import compared
 from course_utils.explain.stated.cut_rows import cut_rows
 from course_utils.explain.stated.divided_divergence import kl_over_the_words
+from course_utils.explain.stated.every_rank import each_reads_all
 from course_utils.explain.stated.few_positives import copies_in_the_batch
 from course_utils.explain.stated.forward_range import outside_of_float16
 from course_utils.explain.stated.held_out_rows import held_out_of_the_training_rows
@@ -33,8 +34,10 @@ from course_utils.explain.stated.served_prompt import another_prompt
 from course_utils.explain.stated.serving import served
 from course_utils.explain.stated.shown_lists import end_without_label
 from course_utils.explain.stated.shown_rows import rows_without_label, shown_rows
+from course_utils.explain.stated.shrunk_images import text_too_small
 from course_utils.explain.stated.stop_strings import reasoning_cut
 from course_utils.explain.stated.templates import templates
+from course_utils.explain.stated.tiled_groups import groups_of_other_prompts
 
 RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     served,
@@ -67,6 +70,9 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     held_out_of_the_training_rows,
     reasoning_cut,
     numbered_in_each_file,
+    each_reads_all,
+    text_too_small,
+    groups_of_other_prompts,
     copies_in_the_batch,
     kl_over_the_words,
 )

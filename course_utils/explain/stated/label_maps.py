@@ -8,7 +8,6 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Line
 from course_utils.explain.paste.log import Log, finite
-from course_utils.explain.paste.sentences import is_prose
 
 _BY_ORDER = re.compile(  # numbered as they come
     r"\bfactorize\((?!.*sort\s*=\s*True)|"
@@ -57,7 +56,7 @@ def numbered_in_each_file(beside: Beside, log: Log) -> Iterator[Finding]:
     """Code that numbers the classes of two files apart, and an evaluation that is turned round."""
     if beside.matching(_ONE_MAP):
         return
-    lines = [line for _, line in beside.lines if not is_prose(line.text)]
+    lines = [line for _, line in beside.lines]
     matrix, hits = _turned(beside), _hits(log)
     shown = [*([matrix[2]] if matrix else []), *_below_chance(log, beside, matrix)]
     for pattern, how in ((_BY_ORDER, ORDERED), (_BY_NAME, NAMED)):
