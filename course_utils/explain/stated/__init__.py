@@ -23,10 +23,12 @@ from course_utils.explain.stated.opened_tags import opened_by_the_prompt
 from course_utils.explain.stated.packed_code import packed_without_bounds
 from course_utils.explain.stated.padding_free import joined_without_flash
 from course_utils.explain.stated.plans import plans
+from course_utils.explain.stated.principal_adapter import base_counts_twice
 from course_utils.explain.stated.prompt_again import prompt_again
 from course_utils.explain.stated.read_at_first_pad import read_at_first_pad
 from course_utils.explain.stated.resumed_rate import rate_of_before
 from course_utils.explain.stated.rolled_labels import rolled_after_the_split
+from course_utils.explain.stated.rope_written import base_not_read
 from course_utils.explain.stated.rows_one_by_one import rows_one_by_one
 from course_utils.explain.stated.sampler_defaults import defaults_of_the_model
 from course_utils.explain.stated.served_adapter import without_effect
@@ -70,6 +72,8 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     held_out_of_the_training_rows,
     reasoning_cut,
     numbered_in_each_file,
+    base_counts_twice,
+    base_not_read,
     each_reads_all,
     text_too_small,
     groups_of_other_prompts,
