@@ -1,7 +1,9 @@
 """Logs that rules were written from: what is said of each, and that no healthy one is accused.
 
-Two authors made them after threads, as kinds and not as a blind round. Before the rules, 8 of 18
-and 5 of 18 were right or honest by our own reading, and one broken log was called healthy.
+Three authors made them after threads, as kinds and not as a blind round. Before the rules, 8, 5 and
+6 of 18 were right or honest by our own reading; one broken log was called healthy, and of the third
+author's two had another cause named first (a standstill, rows learnt by heart) and a run that was
+killed by nobody knows whom was said to have been killed for memory.
 """
 
 import json

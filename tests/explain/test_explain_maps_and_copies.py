@@ -35,7 +35,14 @@ SOUND = ["        a    b    c    d", "a     190    3    2    1", "b       0  210
 SOUND += ["c       5    1  144    2", "d       2    4    0  181"]
 
 
-@pytest.mark.parametrize("code", [BY_ORDER, BY_NAME])
+IN_A_LOOP = [
+    'for part in ("train", "test"):',
+    "    rows[part]['y'] = pd.factorize(rows[part].team)[0]",
+]
+AT_ONCE = [*BY_ORDER[:4], 'parts = {s: rows(f"{s}.json") for s in ("train", "val")}']
+
+
+@pytest.mark.parametrize("code", [BY_ORDER, BY_NAME, IN_A_LOOP, AT_ONCE])
 def test_classes_that_are_numbered_in_each_file_are_told_by_the_answers(code):
     one = first(*code, *judged(0.02), *TURNED)
     assert (
@@ -61,6 +68,8 @@ def test_answers_that_are_all_another_class_show_two_maps_without_code():
         (*BY_ORDER[:-1], *judged(0.45), *SOUND),
         (*BY_NAME, *judged(0.55), *SOUND),
         (*BY_NAME[:1], "test['y'] = le.transform(test.team)", *judged(0.02), *TURNED),
+        (*IN_A_LOOP, *judged(0.93)),
+        ("both = pd.concat([train, test]); both['y'] = pd.factorize(both.team)[0]", *judged(0.33)),
         (*BY_ORDER, "names = ClassLabel(names=teams)", *judged(0.02)),
     ],
 )

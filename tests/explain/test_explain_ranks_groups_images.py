@@ -69,8 +69,8 @@ TABLE = ["| row | prompt_id | reward |", *(f"| {n} | q{n % 3} | {n % 2}.0 |" for
     "code",
     [
         "    todo = questions * cfg.k",
-        "    ids = prompt_ids.repeat(cfg.k, 1)",
-        "    ids = torch.cat([prompt_ids] * cfg.k)",
+        "    ids = batch.prompts.repeat(cfg.k, 1)",
+        "    todo = [(q, a) for _ in range(cfg.k) for q, a in zip(questions, answers)]",
         "    todo = [q for _ in range(cfg.k) for q in questions]",
         "    todo = np.tile(questions, cfg.k)",
     ],
@@ -84,6 +84,12 @@ def test_prompts_that_are_tiled_do_not_fit_groups_of_neighbours(code):
     )
     shown = first(code, ADVANTAGE, *LEARNS, *TABLE)
     assert shown.weight > one.weight and "prompt_id q0, q1, q2" in shown.for_it[2]
+
+
+@pytest.mark.parametrize("code", ["prompt_ids.repeat(cfg.k, 1)", "torch.cat([prompt_ids] * cfg.k)"])
+def test_a_tensor_that_is_repeated_is_tiled_where_it_holds_several_prompts(code):
+    one = first("prompts_per_step: 16", f"    ids = {code}", ADVANTAGE, *LEARNS)
+    assert one.key == "groups_mixed"
 
 
 def test_prompts_side_by_side_do_not_fit_groups_by_strides():
@@ -103,6 +109,11 @@ def test_prompts_side_by_side_do_not_fit_groups_by_strides():
         ("    todo = questions * cfg.k", "    x = logits.view(-1, cfg.k)"),
         ("    lr = batch_size * cfg.k / 8", ADVANTAGE),
         (ADVANTAGE,),
+        ("    n = batch_size * cfg.k", "    m = num_prompts * cfg.k", ADVANTAGE),
+        ("    ids = prompt_ids.repeat(cfg.k, 1)", ADVANTAGE),
+        ("num_prompts: 1", "    ids = prompt_ids.repeat(cfg.k, 1)", ADVANTAGE),
+        ("16 prompts", "for prompt in rows:", "    ids = prompt_ids.repeat(cfg.k, 1)", ADVANTAGE),
+        ("for prompt in prompts:", "    todo += [prompt] * cfg.k", ADVANTAGE),
     ],
 )
 def test_prompts_in_the_order_of_their_groups_are_not_blamed(lines):

@@ -26,6 +26,10 @@ _ONE_MAP = re.compile(
 _DEF = re.compile(r"^(?P<indent>\s*)def (?P<name>\w+)\(")
 _TRAIN = re.compile(r"train", re.IGNORECASE)
 _HELD = re.compile(r"(?:test|eval|val|dev|held)", re.IGNORECASE)
+_WORD_TRAIN = re.compile(r"\btrain(?![a-z])")
+_WORD_HELD = re.compile(r"\b(?:test|eval|val|valid|validation|dev)(?![a-z])")
+_JOINED = re.compile(r"\bconcat\w*\(|\bunion\(|\bset\([^)]*\)\s*\||\bappend\(")
+_LOOP = re.compile(r"^\s*for .*:\s*$")
 _NUM = re.compile(
     r"\bnum_(?:labels|classes)\W{1,3}(\d+)|"
     r"\b(\d+) (?:\w+ ){0,2}(?:classes|labels|categories|intents)\b"
@@ -79,6 +83,9 @@ def _on_both(lines: list[Line], pattern: re.Pattern) -> list[Line]:
     """The line that numbers, with the calls of its function on training and other rows; or two
     such lines, one for each."""
     found = [line for line in lines if pattern.search(line.text)]
+    once = next((line for line in found if _names_both(lines, line)), None)
+    if once is not None:
+        return [once]
     apart = [
         next((one for one in found if name.search(one.text)), None) for name in (_TRAIN, _HELD)
     ]
@@ -90,10 +97,25 @@ def _on_both(lines: list[Line], pattern: re.Pattern) -> list[Line]:
             continue
         call = re.compile(rf"(?<!def )\b{re.escape(above[-1]['name'])}\(")
         calls = [one for one in lines if call.search(one.text)]
+        once = next((one for one in calls if _names_both(lines, one)), None)
+        if once is not None:
+            return [line, once]
         kinds = [next((c for c in calls if name.search(c.text)), None) for name in (_TRAIN, _HELD)]
         if all(kinds) and kinds[0] is not kinds[1]:
             return [line, *(one for one in kinds if one)]
     return []
+
+
+def _names_both(lines: list[Line], line: Line) -> bool:
+    """Whether a line, with the loop that it stands in, goes over training and other rows."""
+    above = lines[lines.index(line) - 1].text if lines.index(line) else ""
+    text = f"{above} {line.text}" if _LOOP.match(above) else line.text
+    is_repeated = " for " in f" {text}" or line.text.count("(") > 1
+    return (
+        is_repeated
+        and not _JOINED.search(text)
+        and bool(_WORD_TRAIN.search(text) and _WORD_HELD.search(text))
+    )
 
 
 def _hits(log: Log) -> list[float]:

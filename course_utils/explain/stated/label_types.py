@@ -27,7 +27,8 @@ FEWEST, NEARLY_ALL, SURE = 6, 0.98, 9.0  # tokens of a row; of an accuracy; the 
 BECOMES = {"bool": "True"}  # and elsewhere a large whole number
 _AS_BOOL = re.compile(
     r"\bbool\(\s*\w+(?:\[['\"](?P<a>\w+)['\"]\]|\.get\(['\"](?P<b>\w+)['\"]\)|\.(?P<c>\w+))\s*\)|"
-    r"\[['\"](?P<d>\w+)['\"]\]\.(?:astype|map|apply)\(bool\)"
+    r"\[['\"](?P<d>\w+)['\"]\]\.(?:astype|map|apply)\(bool\)|"
+    r"\b(?:True|1) if \w+\[['\"](?P<e>\w+)['\"]\] else (?:False|0)\b"
 )
 _TEXT_OF_NO = (
     r"['\"]{0}['\"]\s*:\s*(?:\\?['\"])(?P<value>false|no|0|down|n|f|neg\w*|bad|off)(?:\\?['\"])"
@@ -129,7 +130,7 @@ def text_as_bool(beside: Beside, log: Log) -> Iterator[Finding]:
     for _, line in beside.lines:
         if not (code := _AS_BOOL.search(line.text)):
             continue
-        column = next(name for name in code.group("a", "b", "c", "d") if name)
+        column = next(name for name in code.group(*"abcde") if name)
         if (held := _held_as_text(column, beside)) is None:
             continue
         value, shown = held

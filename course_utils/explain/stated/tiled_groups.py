@@ -10,7 +10,10 @@ from course_utils.explain.paste.entries import MAX_QUOTE, Line
 from course_utils.explain.paste.log import Log
 
 _G = r"(?P<g>[A-Za-z_][\w.]*|\d+)"
-_ASKED = r"\w*(?:prompt|question|quer|input|problem|batch|texts|ids)\w*"
+_ASKED = (  # several of them, and no number of them
+    r"(?<!\w)(?!\w*(?:size|num|len|count|max|min|total|n_))(?:\w+\.)*\w*"
+    r"(?:prompts|questions|queries|problems|instructions)(?:_(?:text|texts|ids|list|batch|tok\w*))?"
+)
 _TILED = tuple(
     re.compile(one)
     for one in (
@@ -18,8 +21,25 @@ _TILED = tuple(
         rf"\[\s*{_ASKED}\s*\]\s*\*\s*{_G}",
         rf"\bnp\.tile\(\s*{_ASKED}\s*,\s*{_G}\s*\)",
         rf"\b{_ASKED}\.(?:repeat|tile)\(\s*{_G}\s*(?:,\s*1\s*)*\)",
-        rf"\bfor\s+\w+\s+in\s+range\(\s*{_G}\s*\)\s+for\s+\w+(?:,\s*\w+)*\s+in\s+{_ASKED}",
+        rf"\bfor\s+\w+\s+in\s+range\(\s*{_G}\s*\)\s+for\s+\w+(?:,\s*\w+)*\s+in\s+(?:zip\(\s*)?"
+        rf"{_ASKED}",
     )
+)
+_ONE = r"\w*(?:prompt|question|query|input)\w*(?:\[['\"]\w+['\"]\])?"
+_TENSOR_TILED = tuple(  # a tensor of one prompt, or of several
+    re.compile(one)
+    for one in (
+        rf"\b{_ONE}\.repeat\(\s*{_G}\s*,\s*1\s*\)",
+        rf"\bcat\(\s*\[\s*{_ONE}\s*\]\s*\*\s*{_G}",
+    )
+)
+_SEVERAL = re.compile(
+    r"\b(?:prompts?_per_\w+|(?:num|n)_(?:prompts|questions)|(?:prompt|rollout)_batch_size)\W{1,3}"
+    r"(?:[2-9]|\d\d+)\b|\b(?:[2-9]|\d\d+) (?:prompts|questions)\b",
+    re.IGNORECASE,
+)
+_ONE_BY_ONE = re.compile(
+    r"\bfor (?:\w+, ?)*(?:prompt|question|query|q|p|row|item)\b.*\bin\b.*:\s*$"
 )
 _SIDE_BY_SIDE = tuple(
     re.compile(one)
@@ -66,7 +86,9 @@ def groups_of_other_prompts(beside: Beside, log: Log) -> Iterator[Finding]:
         return
     if any(_PUT_IN_ORDER.search(line.text) for line in lines):
         return
-    tiled, by_side = _laid_out(lines, _TILED), _laid_out(lines, _SIDE_BY_SIDE)
+    tiled, by_side = _named(lines, _TILED), _named(lines, _SIDE_BY_SIDE)
+    if not tiled and beside.matching(_SEVERAL) and not beside.matching(_ONE_BY_ONE):
+        tiled = _named(lines, _TENSOR_TILED)
     neighbours, strides = (_named(lines, (one,)) for one in (_NEIGHBOURS, _STRIDES))
     if tiled and not by_side and not strides and _fit(tiled, neighbours):
         pair, words = (tiled, neighbours[0]), (TILED, BY_NEIGHBOURS)
@@ -85,10 +107,6 @@ def groups_of_other_prompts(beside: Beside, log: Log) -> Iterator[Finding]:
     )
     why, weight = MIXED.format(order=words[0], groups=words[1]), 9.2 if proof[2:] else 8.2
     yield Finding("groups_mixed", weight, grouped, proof, why=why, advice=ONE_ORDER)
-
-
-def _laid_out(lines: list[Line], patterns: tuple[re.Pattern, ...]) -> list[tuple[Line, str]]:
-    return [one for one in _named(lines, patterns) if "range(len" not in one[0].text]
 
 
 def _named(lines: list[Line], patterns: tuple[re.Pattern, ...]) -> list[tuple[Line, str]]:
