@@ -4,8 +4,8 @@ import json
 from dataclasses import dataclass
 
 import torch
+import transformers
 from torch import Tensor, nn
-from transformers import Qwen2Config, Qwen2ForCausalLM, Qwen2ForSequenceClassification
 
 from course_utils import zoo
 from course_utils.oncall.result import MODEL, NothingMade, Result, filled
@@ -134,7 +134,7 @@ def _labelled(tokenizer, question: str, answer: str) -> tuple[list[int], list[in
 
 def preferred(result: Result, rows: list[dict]) -> dict[str, float]:
     """Share of pairs of which the wanted reply is likelier, and the mean gain over the base."""
-    start = filled(Qwen2ForCausalLM(result.config), result.start)
+    start = filled(transformers.Qwen2ForCausalLM(result.config), result.start)
     gaps = []
     for model in (result.model, start):
         good, bad = (
@@ -157,9 +157,11 @@ def scored(result: Result, rows: list[dict]) -> dict[str, float]:
         pad = int(said["pad_token_id"])
     except (KeyError, TypeError, ValueError) as error:
         raise NothingMade(f"{MODEL}/config.json gives no padding token") from error
-    config = Qwen2Config(**json.loads(result.base["config.json"]) | {"pad_token_id": pad})
+    config = transformers.Qwen2Config(
+        **json.loads(result.base["config.json"]) | {"pad_token_id": pad}
+    )
     config.num_labels = 1
-    model = filled(Qwen2ForSequenceClassification(config), result.weights)
+    model = filled(transformers.Qwen2ForSequenceClassification(config), result.weights)
     together = _gaps(model, result.own_tokenizer, rows, BATCH)
     alone = _gaps(model, result.own_tokenizer, rows[:NUM_ALONE], 1)
     return {

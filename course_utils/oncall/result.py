@@ -11,10 +11,10 @@ from functools import cached_property
 from pathlib import Path
 
 import torch
+import transformers  # and no class of it: a model's takes a second, and a ticket needs none
 from safetensors.torch import load
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
-from transformers import AutoTokenizer, Qwen2Config, Qwen2ForCausalLM
 
 MODEL = "run/model"
 # Of the trained matrices with the base's, all together and each alone. Of healthy runs no matrix is
@@ -78,13 +78,13 @@ class Result:
         return load(self.base["model.safetensors"])
 
     @cached_property
-    def model(self) -> Qwen2ForCausalLM:
+    def model(self) -> nn.Module:
         """The trained model, of the base's shape."""
-        return filled(Qwen2ForCausalLM(self.config), self.weights)
+        return filled(transformers.Qwen2ForCausalLM(self.config), self.weights)
 
     @property
-    def config(self) -> Qwen2Config:
-        return Qwen2Config(**json.loads(self.base["config.json"]))
+    def config(self) -> transformers.PretrainedConfig:
+        return transformers.Qwen2Config(**json.loads(self.base["config.json"]))
 
     @cached_property
     def tokenizer(self):
@@ -180,6 +180,6 @@ def _tokenizer(files: dict[str, bytes]):
             if name in files:
                 (Path(folder) / name).write_bytes(files[name])
         try:
-            return AutoTokenizer.from_pretrained(folder, padding_side="left")
+            return transformers.AutoTokenizer.from_pretrained(folder, padding_side="left")
         except Exception as error:  # whatever the run wrote there
             raise NothingMade(f"no tokenizer can be loaded from {MODEL}") from error

@@ -103,3 +103,64 @@ def test_a_dot_takes_no_newline():
 def test_a_dot_that_takes_newlines_or_a_reward_that_pays_is_not_blamed(old, new):
     one = first("\n".join([*CODE, *PAYS, *REPLY]).replace(old, new))
     assert one is None or "newline" not in one.says
+
+
+UNPAID = [
+    f"{{'loss': 0.01, 'rewards/exact/mean': 0.0, 'rewards/form/mean': 0.{n}, 'reward': 0.{n}, "
+    f"'reward_std': 0.3, 'kl': 0.00{n}}}"
+    for n in range(1, 8)
+]
+HELPED = [
+    "def read_result(text):",
+    "    found = re.search(r'<result>(.*?)</result>', text)",
+    "    return found.group(1) if found else ''",
+    "def exact(completions, gold, **kw):",
+    "    return [float(read_result(c) == g) for c, g in zip(completions, gold)]",
+]
+NAMED = [
+    'RESULT = re.compile(r"<result>(.*?)</result>")',
+    "def exact(completions, gold, **kw):",
+    "    return [bool(m := RESULT.search(c)) and m[1] == g for c, g in zip(completions, gold)]",
+]
+ON_LINES = ["a reply:", "<plan>two and two</plan>", "<result>", "4", "</result>"]
+ON_ONE = [*ON_LINES[:2], "<result>4</result>"]
+
+
+@pytest.mark.parametrize("code", [HELPED, NAMED])
+def test_a_pattern_in_a_helper_or_a_constant_is_that_of_the_reward_that_uses_it(code):
+    one = first(*code, *UNPAID, *ON_LINES)
+    assert one.key == "constant_part" and "DOTALL" in one.fix and "exact/mean 0" in str(one.for_it)
+    assert first(*code, *UNPAID, *ON_ONE) is None or "newline" not in first(*code, *UNPAID).says
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("</result>', text", "</result>', text, re.S"),
+        ("exact/mean': 0.0", "exact/mean': 0.2"),
+        ("read_result(c)", "other(c)"),
+        ("read_result(c)", "read_result(c.replace('\\n', ''))"),
+    ],
+)
+def test_a_helper_that_is_not_used_or_takes_newlines_is_not_blamed(old, new):
+    one = first("\n".join([*HELPED, *UNPAID, *ON_LINES]).replace(old, new))
+    assert one is None or "newline" not in one.says
+
+
+def test_a_match_begins_at_the_first_sign_of_a_reply():
+    code = "\n".join(HELPED).replace("re.search", "re.match").replace("', text", "', text, re.S")
+    one = first(code, *UNPAID, *ON_LINES)
+    assert one.key == "constant_part" and one.fix.startswith("re.search in place of re.match")
+    alone = first(code, *UNPAID, "a reply:", *ON_LINES[2:])
+    assert alone is None or "first sign" not in alone.says
+
+
+def test_code_between_fences_has_newlines_as_well():
+    fence = "`" * 3
+    code = "\n".join(HELPED).replace("<result>(.*?)</result>", f"{fence}python\\n(.*?){fence}")
+    one = first(code, *UNPAID, "a reply:", f"{fence}python", "x = 2", "print(x)", fence)
+    assert one.key == "constant_part" and f"{fence}python" in one.says
+    assert (
+        first(code.replace("', text", "', text, re.S"), *UNPAID, f"{fence}python", "x", fence)
+        is None
+    )

@@ -16,6 +16,7 @@ NAMED = {
     "round_9/30_axolotl_mistral": "pad_is_eos",
     "round_9/32_swift_minicpm": "ranks_disagree",
     "round_9/35_llama_dpo": "reference_moves",
+    "round_9/36_prune_distill": "probabilities_as_logs",
     "round_10/08_pasted": "shapes_unfit",
     "round_10/09_pasted": "nan_weights",
     "round_10/11_pasted": "labels_masked",
@@ -99,6 +100,11 @@ NAMED = {
     "round_36/22_log": "labels_masked",
     "round_36/23_log": "checkpoint_without_gradient",
     "round_36/24_log": "stale_sampler",
+    "round_38/03_log": "labels_shifted",
+    "round_38/04_log": "checkpoint_without_gradient",
+    "round_38/07_log": "pairs_inverted",
+    "round_38/08_log": "probabilities_as_logs",
+    "round_38/10_log": "constant_part",
 }
 ACCUSED_OF_NOTHING = (
     *("round_9/16_zephyr_dpo", "round_9/22_pythia_v100"),

@@ -62,6 +62,58 @@ def test_adapters_that_have_not_moved_stand_in_blocks_without_gradient():
     assert first(*TUNED, "lora weights changed: 2 of 64") is None
 
 
+ANSWERED = [
+    ">>> norms = {k: v.norm() for k, v in weights.items() if 'lora_B' in k}",
+    ">>> sum(v > 0 for v in norms.values()), len(norms)",
+    "(1, 96)",
+]
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (ANSWERED, "1 of 96"),
+        ("\n".join(ANSWERED).replace("v > 0", "v == 0").replace("1, 96", "95, 96"), "1 of 96"),
+        ("95/96 lora_B tensors are still zero", "1 of 96"),
+        ("lora_B with grad None: 94 of 96", "2 of 96"),
+        ("96 lora_B, 1 non-zero", "1 of 96"),
+        ("3 of 96 adapter weights have moved", "3 of 96"),
+    ],
+)
+def test_adapters_are_counted_in_many_words(lines, told):
+    rows = lines if isinstance(lines, list) else lines.split("\n")
+    assert told in first(WARNING, *TUNED, *rows).says
+    assert told in first(CONFIG[1], *TUNED, *rows).says  # the warning was filtered
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "96 of 96 lora_B are non-zero",
+        "96/96 lora_B zero at init",
+        "lora_B: 0/96 zero",
+        "\n".join(ANSWERED).replace("1, 96", "96, 96"),
+        "\n".join(ANSWERED).replace("lora_B", "norm"),
+    ],
+)
+def test_adapters_that_have_moved_are_not_cut_off(line):
+    one = first(WARNING, *TUNED, *line.split("\n"))
+    assert one is None or "blocks" not in one.says
+
+
+def test_a_frozen_table_of_tokens_cuts_the_blocks_off_as_well():
+    frozen = "model.get_input_embeddings().requires_grad_(False)"
+    assert first(frozen, CONFIG[1], WARNING, *TUNED).key == "checkpoint_without_gradient"
+    one = first(frozen, WARNING, *TUNED)
+    assert one is None or "blocks" not in one.says
+
+
+def test_inputs_that_need_a_gradient_are_not_cut_off_without_the_warning():
+    needs = "model.enable_input_require_grads()"
+    assert first(needs, CONFIG[1], *TUNED, "lora_B: 1/96 nonzero") is None
+    assert first(CONFIG[1], *TUNED, "lora_B: 0/96 nonzero") is None
+
+
 def test_without_a_count_the_head_alone_is_trained_and_the_loss_stands():
     assert first(*CONFIG, WARNING, *TUNED).key == "checkpoint_without_gradient"
     for lines in (

@@ -105,7 +105,10 @@ _PATTERNS = tuple(
         ("teacher_logp", r"(\w+/)*teacher_(lp|logps?|log_?probs?)([_/]mean)?"),
         ("student_logp", r"(\w+/)*student_(lp|logps?|log_?probs?)([_/]mean)?"),
         ("student_mass", r"(\w+/)*student_(topk_)?mass([_/]mean)?"),
-        ("divergence", r"(\w+/)*(distill(ation)?[_/](\w+[_/])?(loss|kl)|rkl/tok|kl/tok)(/mean)?"),
+        (
+            "divergence",
+            r"(\w+/)*(distill(ation)?[_/](\w+[_/])?(loss|kl)|rkl/tok|kl/tok|kd_loss|loss_kd)(/mean)?",
+        ),
         ("tool_calls", r"(train/)?tools/call_frequency|(\w+/)*(num_)?tool_calls?(/mean)?"),
         ("update_size", r"(\w+/)*(param|weight|update)_(l2_)?(change|delta)(_norm)?|update_norm"),
         ("router_loss", r"(train/)?(router_)?(aux|load_balancing)_loss"),

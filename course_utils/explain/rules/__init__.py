@@ -5,6 +5,7 @@ Those of `RULES_OF_SETTINGS` are given what stands beside it as well: `rule(log,
 
 from course_utils.explain.rules import (
     cache_kept,
+    checkpointed,
     collapse,
     counted,
     distilled,
@@ -36,6 +37,7 @@ from course_utils.explain.rules import (
     pooled,
     preference,
     printed,
+    probabilities,
     rates,
     replies,
     reply_weights,
@@ -73,8 +75,8 @@ BESIDE_SETTINGS = (
     *(cache_kept, counted, distilled, one_candidate, pooled, storage, without_advantage),
     reward_patterns,
     *(reward_code, rows_by_id, kept_in_bfloat16, learns_anyway, rows_packed, looks_worse),
-    *(rope_base, unreached, unsent, groups_of_one, kl_sign, uncorrected),
-    *(micro_batches, loss_of_kl, logged_otherwise, few_elements),
+    *(rope_base, unreached, checkpointed, unsent, groups_of_one, kl_sign, uncorrected),
+    *(micro_batches, loss_of_kl, logged_otherwise, probabilities, few_elements),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,

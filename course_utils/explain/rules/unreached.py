@@ -1,12 +1,11 @@
-"""Weights that are not the trained ones, or that no gradient reaches: `rule(log, beside)`."""
+"""Weights that are not the trained ones: `rule(log, beside)`."""
 
 import re
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.paste.entries import Entry, Line
 from course_utils.explain.paste.log import Log
-from course_utils.explain.paste.numbers import listed, thirds
 
 _LEFT = re.compile(
     r"checkpoint at (?P<path>\S+) were not used when initializing \w+: ?\[(?P<names>.+)\]"
@@ -29,23 +28,6 @@ NAME_IT = (
     "tell the program the head's name (a prefix of the value head, {}), or rename the tensor in "
     "the checkpoint; then the accuracy of the loaded model on pairs that are known, before the "
     "policy is trained anew"
-)
-_NEEDS_NONE = re.compile(r"None of the inputs have requires_grad=True")
-_COUNTED = re.compile(
-    r"\b(?:lora|adapter)\w*\b.{0,40}?\b(?:non-?zero|changed|trained|with (?:a )?grad\w*)\W{1,3}"
-    r"(?P<few>\d+) ?(?:/|of) ?(?P<all>\d+)",
-    re.IGNORECASE,
-)
-_REENTRANT = re.compile(r"use_reentrant['\"]?\s*[=:]\s*true", re.IGNORECASE)
-_OUTSIDE = re.compile(
-    r"target_modules.*\b(?:lm_head|embed_tokens)\b|modules_to_save['\"]?\s*[=:]\s*\[", re.IGNORECASE
-)
-_NEEDS_SOME = re.compile(r"enable_input_require_grads\(")
-FEW, LEVEL = 0.2, 0.95  # of the adapters; of the first losses
-BLOCKS_CUT = (
-    "no gradient reaches the weights inside the checkpointed blocks: their inputs need none, and "
-    "reentrant checkpointing then drops what is inside. What learns stands outside of them{}, so "
-    "that the run neither breaks nor learns, at any rank or learning rate"
 )
 
 
@@ -86,34 +68,4 @@ def _by_chance(log: Log, beside: Beside) -> list[str]:
     ]
 
 
-def blocks_without_gradient(log: Log, beside: Beside) -> Finding | None:
-    """The warning of checkpointed blocks, and few adapters that have moved or a loss that stands
-    while something outside of the blocks is trained."""
-    warned, counted = beside.matching(_NEEDS_NONE), beside.matching(_COUNTED)
-    if warned is None:
-        return None
-    proof, aside = [f"{warned[0].where} says: {warned[1]}"], ""
-    shares = _COUNTED.search(counted[1]) if counted else None
-    if shares:
-        few, whole = int(shares["few"]), int(shares["all"])
-        if not few < FEW * whole:
-            return None
-        proof.append(f"{counted[0].where} says: {counted[1]}")
-        aside = f" ({few} of {whole} adapters)"
-    else:
-        levels = thirds(log.values("loss"))
-        stands = levels is not None and levels[2] > LEVEL * levels[0]
-        if not stands or not beside.matching(_REENTRANT) or beside.matching(_NEEDS_SOME):
-            return None
-        if not beside.matching(_OUTSIDE):
-            return None
-        proof.append(f"the loss hardly falls: {listed(levels)} by thirds of the log")
-    for pattern in (_REENTRANT, _OUTSIDE):
-        if found := beside.matching(pattern):
-            proof.append(f"{found[0].where} says: {found[1].strip()[:MAX_QUOTE]}")
-    why = BLOCKS_CUT.format(aside)
-    at = counted[0] if shares else warned[0]
-    return Finding("checkpoint_without_gradient", 8.8, at, tuple(dict.fromkeys(proof)), why=why)
-
-
-RULES_OF_SETTINGS = (head_of_another_name, blocks_without_gradient)
+RULES_OF_SETTINGS = (head_of_another_name,)

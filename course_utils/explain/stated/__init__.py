@@ -22,6 +22,7 @@ from course_utils.explain.stated.new_tokens import new_tokens_left
 from course_utils.explain.stated.opened_tags import opened_by_the_prompt
 from course_utils.explain.stated.packed_code import packed_without_bounds
 from course_utils.explain.stated.padding_free import joined_without_flash
+from course_utils.explain.stated.pairs_by_order import turned_by_its_order
 from course_utils.explain.stated.plans import plans
 from course_utils.explain.stated.principal_adapter import base_counts_twice
 from course_utils.explain.stated.prompt_again import prompt_again
@@ -34,6 +35,7 @@ from course_utils.explain.stated.sampler_defaults import defaults_of_the_model
 from course_utils.explain.stated.served_adapter import without_effect
 from course_utils.explain.stated.served_prompt import another_prompt
 from course_utils.explain.stated.serving import served
+from course_utils.explain.stated.shifted_twice import moved_twice
 from course_utils.explain.stated.shown_lists import end_without_label
 from course_utils.explain.stated.shown_rows import rows_without_label, shown_rows
 from course_utils.explain.stated.shrunk_images import text_too_small
@@ -71,6 +73,8 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     rolled_after_the_split,
     held_out_of_the_training_rows,
     reasoning_cut,
+    turned_by_its_order,
+    moved_twice,
     numbered_in_each_file,
     base_counts_twice,
     base_not_read,

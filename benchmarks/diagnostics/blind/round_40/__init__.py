@@ -1,0 +1,1 @@
+"""Round 40: logs alone, twelve each by two authors."""
