@@ -114,6 +114,15 @@ PARTS = (
         explains=keys("at_chance"),
     ),
     Cause(
+        "groups_mixed",
+        "a group holds replies to different prompts, so that an advantage compares prompts",
+        "repeat and group the prompts in one order, and assert that a group has one prompt",
+        "the prompts of the rows of one group",
+        kinds=("returns",),
+        harm=WRONG,
+        would_show=BY_ANOTHER_JUDGE,
+    ),
+    Cause(
         "schedule_of_another_optimizer",
         "the schedule changes the rate of another optimizer than the one that trains, whose rate "
         "never changes",

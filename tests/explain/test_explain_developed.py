@@ -1,8 +1,8 @@
 """Logs that rules were written from: what is said of each, and that no healthy one is accused.
 
-Two authors made them after threads, a third (d) of their own, as kinds and not as a blind round.
-Before the rules, 8 of 18, 5 of 18 and 3 of 18 were right or honest by our own reading; one broken
-log was called healthy, and of the third author's five were accused of something false.
+Four authors made them as kinds and not as a blind round, three (a to c) after threads and one of
+their own. Before the rules, 8, 5, 4 and 3 of 18 were right or honest by our own reading; one broken
+log was called healthy, and of d's five were accused of something false.
 """
 
 import json

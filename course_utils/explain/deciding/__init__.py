@@ -14,6 +14,8 @@ from course_utils.explain.deciding import (
     engines,
     experts,
     image_tokens,
+    kept_reference,
+    killed,
     prompts,
     resumed,
     schedules,
@@ -33,7 +35,6 @@ _KEPT_IN_BFLOAT16 = re.compile(r"dtype['\"]?\s*[:=]\s*['\"]?(?:torch\.)?bfloat16
 _RUN_IN_FLOAT16 = re.compile(
     r"dtype['\"]?\s*[:=]\s*['\"]?(?:torch\.)?(?:float16|fp16|half)\b|\.half\(\)", re.IGNORECASE
 )
-_OF_MEMORY = re.compile(r"\boom\b|oom[-_ ]?kill|out of memory|memory limit|memory usage", re.I)
 HIGH_RATE, HIGH_LIMIT = 5e-6, 10.0  # of a policy whose weights are all trained; of a norm
 _OF_AN_EVALUATION = re.compile(  # verl's val_kwargs.temperature and the like
     r"\b(?:val|eval|test)\w*\.(?:\w+\.)*temperature['\"]?\s*[=:]\s*['\"]?(?P<value>\d[\d.]*)"
@@ -152,15 +153,6 @@ def _shapes(one: Finding, beside: Beside, log: Log) -> Finding:
     return replace(one, at=line, for_it=(f"{line.where}: {shown}",), why=why, advice=advice)
 
 
-def _killed(one: Finding, beside: Beside, log: Log) -> Finding:
-    """Whether the line that says so, or one beside it, speaks of memory."""
-    if not (found := _OF_MEMORY.search(one.at.text)) and not beside.matching(_OF_MEMORY):
-        return one
-    said = () if found else (f"{(at := beside.matching(_OF_MEMORY))[0].where} says: {at[1]}",)
-    why = "the operating system or the container ended the process (SIGKILL) for its memory"
-    return replace(one, for_it=(*one.for_it, *said), why=why)
-
-
 def _random(one: Finding, beside: Beside, log: Log) -> Finding:
     """A rate or a limit of the gradients that is far above what such runs have."""
     rate, limit = beside.printed("learning_rate"), beside.printed("max_grad_norm")
@@ -196,7 +188,8 @@ _BY_NAME: dict[str, Callable[[Finding, Beside, Log], Finding]] = {
     "positions": tokens.positions,
     "template": tokens.bare,
     "padding": tokens.padding,
-    "killed": _killed,
+    "killed": killed.sent_by,
+    "reference": kept_reference.of_another_model,
     "adapter on a base": tokens.untrained_end,
     "updates": _random,
     "schedule": schedules.planned,

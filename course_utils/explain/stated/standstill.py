@@ -7,10 +7,14 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Line
 
+_PARTS = (  # of a model, which are frozen on purpose
+    r"\s+(?:[\w-]+ ){0,2}?(?:vectors?|embeddings?|encoders?|backbones?|base|layers?|features?|"
+    r"weights?|towers?|models?|param(?:eter)?s?|llm|lm|ref(?:erence)?|teachers?|trunk|body|copy|\w*bert\w*)\b"
+)
 _STANDS = re.compile(
     r"\b(?:hangs?|hung|hanging|deadlock(?:s|ed)?|freezes|freeze(?! \w)|freeze(?= (?:at|after|on|in|"
     r"during|for|when|while|before|again|and|or|once|right|there|every|sometimes|randomly|forever|"
-    r"indefinitely|mid\w*)\b)|frozen|froze|(?:gets? |got )?stuck|"
+    rf"indefinitely|mid\w*)\b)|frozen(?!{_PARTS})|froze|(?:gets? |got )?stuck|"
     r"stall(?:s|ed)?|stands? still|stood (?:there|still)|standstill|nothing (?:more |else )?"
     r"happens|no (?:further |more )?progress|(?:does|do|did)(?: not|n't) (?:move|advance|proceed)|"
     r"stops? responding)\b|\u5361\u4f4f|\u5361\u6b7b|\u6ca1\u6709\u52a8\u9759|\u4e0d\u52a8\u4e86",
