@@ -64,6 +64,16 @@ INPUTS = (
         speaks_of=frozenset({"images"}),
     ),
     Cause(
+        "images_too_small",
+        "images of text are made so small that what stands in them cannot be read",
+        "a larger limit of pixels, in training and wherever the model is used",
+        "one image as the processor hands it to the model, saved and looked at",
+        kinds=("images",),
+        harm=LESS,
+        would_show="the answers about small print, beside those about large print",
+        speaks_of=frozenset({"images"}),
+    ),
+    Cause(
         "image_tokens_cut",
         "the row has another number of image tokens than its images give",
         "max_length=None, so that no row is cut inside an image; let the processor write the image "
@@ -218,6 +228,15 @@ INPUTS = (
         "in __iter__, give each worker its part by get_worker_info(), or dataloader_num_workers=0",
         "the first rows of two workers",
         thread="nanoVLM#203",
+        harm=LESS,
+    ),
+    Cause(
+        "ranks_read_the_same",
+        "each process reads all rows: nothing gives each of them its own part",
+        "a DistributedSampler with set_epoch, or a loader that accelerate has prepared",
+        "the ids of the first batch on two processes; the steps of an epoch, with one and with "
+        "several",
+        kinds=("sharding",),
         harm=LESS,
     ),
     Cause(

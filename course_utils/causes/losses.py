@@ -195,6 +195,14 @@ LOSSES = (
         healthy=True,
     ),
     Cause(
+        "entropy_is_the_floor",
+        "the loss is a cross entropy against a teacher's probabilities: it cannot fall below the "
+        "teacher's entropy, and what is left above that is the KL",
+        "none needed; log the loss less the teacher's entropy, which is the KL",
+        "the teacher's entropy on the same tokens",
+        healthy=True,
+    ),
+    Cause(
         "falls_by_epochs",
         "the loss falls by a step where an epoch begins: rows that were seen before "
         "are recognised, which is usual and says nothing about new rows",

@@ -47,6 +47,15 @@ OWN_CODE = (
         speaks_of=frozenset({"gradients"}),
     ),
     Cause(
+        "clipped_by_shard",
+        "each process clips by the norm of its own shards and not by that of the whole gradient",
+        "model.clip_grad_norm_(max_norm) of the FSDP module, or accelerator.clip_grad_norm_",
+        "the norm that each rank prints in one step: it must be the same",
+        kinds=("sharding",),
+        harm=LESS,
+        speaks_of=frozenset({"gradients"}),
+    ),
+    Cause(
         "mode_not_restored",
         "after an evaluation the model stays in evaluation mode: dropout is off and running "
         "statistics stand still for the rest of the run",
@@ -153,6 +162,14 @@ OWN_CODE = (
         kinds=("adapter",),
         harm=BROKEN,
         raises_first_loss=True,
+    ),
+    Cause(
+        "adapter_begins_at_0",
+        "the gradient of the adapter's A is exactly 0 in the first step, since B is 0 there; from "
+        "the next step on it has one",
+        "none needed; keep the usual start, with B at 0",
+        "the gradients of A and B in the first three steps",
+        healthy=True,
     ),
     Cause(
         "loss_not_shifted",

@@ -114,6 +114,15 @@ PARTS = (
         explains=keys("at_chance"),
     ),
     Cause(
+        "groups_mixed",
+        "a group holds replies to different prompts, so that an advantage compares prompts",
+        "repeat and group the prompts in one order, and assert that a group has one prompt",
+        "the prompts of the rows of one group",
+        kinds=("returns",),
+        harm=WRONG,
+        would_show=BY_ANOTHER_JUDGE,
+    ),
+    Cause(
         "schedule_of_another_optimizer",
         "the schedule changes the rate of another optimizer than the one that trains, whose rate "
         "never changes",
@@ -145,6 +154,17 @@ PARTS = (
         kinds=("rate",),
         harm=LESS,
         follows=OUTCOME,
+    ),
+    Cause(
+        "class_weights_misplaced",
+        "the weights of the classes stand in another order than the numbers of the classes, so "
+        "that each class gets the weight of another",
+        "weights by the number of the class: [len(rows) / (k * count[i]) for i in range(k)]; then "
+        "train again",
+        "the weights of the loss beside the counts, class by class",
+        kinds=("labels",),
+        harm=WRONG,
+        explains=keys("class_weights_inverted class_without_weight"),
     ),
     Cause(
         "class_weights_inverted",

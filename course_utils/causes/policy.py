@@ -117,6 +117,17 @@ POLICY = (
         healthy=True,
     ),
     Cause(
+        "score_behind_the_end",
+        "the score of a reply is put at the last column of the padded batch, behind the end of "
+        "all but the longest replies",
+        "put it at the last token of each reply, rewards[arange(B), mask.sum(1) - 1] += scores; "
+        "see that the rewards of a row sum to its score less the KL; start again",
+        "the return at the last token of a reply that ended early, beside its score",
+        kinds=("returns",),
+        harm=WRONG,
+        explains=keys("length_into_limit replies_cut rows_pooled_wrong collapse parts_apart"),
+    ),
+    Cause(
         "return_cut",
         "the reward does not reach the tokens before a tool's reply: the return begins anew where "
         "the mask is 0",

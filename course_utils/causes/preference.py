@@ -42,6 +42,7 @@ PREFERENCE = (
         explains=keys("dpo_start policy_is_reference thrown_about"),
         hidden_by_low_loss=True,
         speaks_of=frozenset({"reference", "reference's logits"}),
+        beside="reference",
         one_fix="ref_model=None: the reference is then the model as it begins",
     ),
     Cause(

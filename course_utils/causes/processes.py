@@ -76,6 +76,20 @@ PROCESSES = (
         beside="killed",
     ),
     Cause(
+        "killed_from_outside",
+        "the process was killed from outside (SIGKILL) in the midst of a run, and no line here "
+        "says by whom",
+        "find out who sent the signal before a setting is changed, and go on from the last "
+        "checkpoint with the memory of the machine written down over time (free, the cgroup's "
+        "memory.peak): loss, rate and batch say nothing of it here",
+        "the kernel's log (dmesg) and the scheduler's record of that minute, by whoever may read "
+        "them",
+        instrument="run_in_child",
+        harm=ENDED,
+        leaves_open="who sent the signal: the system or the container for the machine's memory, a "
+        "scheduler at the limit of a job, a preemption or a person",
+    ),
+    Cause(
         "bad_memory_access",
         "native code read memory that is not its own",
         "match the versions of driver, CUDA and extensions",

@@ -1,7 +1,7 @@
 """Causes in which rows meet: padding, packing, pooling, the ids and labels of a data set."""
 
 from course_utils.causes.cause import WARNED, Cause, Phrase, keys
-from course_utils.causes.harms import ENDED, EVALUATION, SOUND, WRONG
+from course_utils.causes.harms import ENDED, EVALUATION, MEASURED, SOUND, WRONG
 from course_utils.causes.shared import (
     NOTHING_MOVES,
     OF_LABELS,
@@ -163,6 +163,18 @@ ROWS = (
         kinds=("embeddings",),
         harm=WRONG,
         speaks_of=frozenset({"ids", "tokens"}),
+    ),
+    Cause(
+        "reply_cut_within_prompt",
+        "the reply is cut out of what was generated at the wrong place, so that it is read with "
+        "the end of its prompt in front",
+        "cut all rows at the padded width, out[:, inputs['input_ids'].shape[1]:], decode and score "
+        "again; the model need not be trained again",
+        "the first words of some decoded replies, in a batch of one and in a large one",
+        kinds=("padding_side", "metric"),
+        where=EVALUATION,
+        harm=MEASURED,
+        explains=keys("row_depends_on_batch padding_side"),
     ),
     Cause(
         "labels_constant",

@@ -103,7 +103,7 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
         known=frozenset(log.fields),
         not_finite=tuple(log.not_finite()),
         zeros=tuple(_zeros(log)),
-        worries=(*worries(log), *worries_of_earlier(log)),
+        worries=(*filter(None, (heard.unseen(),)), *worries(log), *worries_of_earlier(log)),
         trend=_no_trend(log),
         kind=log.kind(),
         restart=log.restart,

@@ -47,8 +47,29 @@ def test_a_number_that_rests_is_no_run_that_stands(said):
     assert first(MACHINE, said, *RUN) is None
 
 
-def test_a_run_that_stands_is_still_told():
-    one = first(MACHINE, *RUN, "After this line it hangs, and all the GPUs are at 100%.")
+@pytest.mark.parametrize(
+    "said",
+    [
+        "We train with the vision encoder frozen, could that be the limit of what it learns?",
+        "The weights are fine and the data is fine, so it must be the trainer. Stuck.",
+        "I tried it with another seed and it is the same. I'm stuck, and so is my colleague.",
+        "The loss hangs at 1.31 and I do not want to waste the node on a run that is stuck.",
+    ],
+)
+def test_a_frozen_part_and_a_writer_who_is_stuck_are_no_run_that_stands(said):
+    assert first(MACHINE, said, *RUN) is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "After this line it hangs, and all the GPUs are at 100%.",
+        "It got stuck here and the last line is an hour old, I do not know why.",
+        "It is frozen since the evaluation began, and nothing is written to the log.",
+    ],
+)
+def test_a_run_that_stands_is_still_told(said):
+    one = first(MACHINE, *RUN, said)
     assert one.key == "ranks_disagree"
 
 

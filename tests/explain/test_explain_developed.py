@@ -1,8 +1,9 @@
 """Logs that rules were written from: what is said of each, and that no healthy one is accused.
 
-Two authors made them after threads, as kinds and not as a blind round. Before the rules, 8 of 18
-and 5 of 18 were right or honest by our own reading, and one broken log was called healthy. Of the
-20 `e_` logs (common causes in unusual form) 3 were right before their rules, and 16 are now.
+Four authors made them as kinds and not as a blind round, three (a to c) after threads and one of
+their own. Before the rules, 8, 5, 4 and 3 of 18 were right or honest by our own reading; one broken
+log was called healthy, and of d's five were accused of something false. Of the
+20 of e, common causes in unusual form, 3 were right and 16 are now.
 """
 
 import json

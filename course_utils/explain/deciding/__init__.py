@@ -14,6 +14,8 @@ from course_utils.explain.deciding import (
     engines,
     experts,
     image_tokens,
+    kept_reference,
+    killed,
     prompts,
     resumed,
     schedules,
@@ -24,7 +26,7 @@ from course_utils.explain.deciding import (
 )
 from course_utils.explain.finding import Finding
 from course_utils.explain.messages import rank_paths
-from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.beside import Beside, Setting
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said as quoted
 from course_utils.explain.rules.nonfinite import BOUND_ODDS, OF_ODDS
@@ -33,8 +35,10 @@ _KEPT_IN_BFLOAT16 = re.compile(r"dtype['\"]?\s*[:=]\s*['\"]?(?:torch\.)?bfloat16
 _RUN_IN_FLOAT16 = re.compile(
     r"dtype['\"]?\s*[:=]\s*['\"]?(?:torch\.)?(?:float16|fp16|half)\b|\.half\(\)", re.IGNORECASE
 )
-_OF_MEMORY = re.compile(r"\boom\b|oom[-_ ]?kill|out of memory|memory limit|memory usage", re.I)
 HIGH_RATE, HIGH_LIMIT = 5e-6, 10.0  # of a policy whose weights are all trained; of a norm
+_OF_AN_EVALUATION = re.compile(  # verl's val_kwargs.temperature and the like
+    r"\b(?:val|eval|test)\w*\.(?:\w+\.)*temperature['\"]?\s*[=:]\s*['\"]?(?P<value>\d[\d.]*)"
+)
 NEARLY_SURE = 0.05  # nats: a log-prob that soon reaches 0
 _OVERLAPS = re.compile(r"overlap_comm['\"]?\s*[:=]\s*true", re.IGNORECASE)
 _STAGE_2 = re.compile(r"zero_?2\b|[\"']?stage[\"']?\s*[:=]\s*2\b|zero_stage\W+2\b", re.IGNORECASE)
@@ -105,6 +109,8 @@ def _waits(one: Finding, beside: Beside, log: Log) -> Finding:
 def _no_signal(one: Finding, beside: Beside, log: Log) -> Finding:
     """A right answer that is not paid; a part with a spread over the batch and none within a
     group; how replies are sampled."""
+    if one.advice:
+        return one  # it is told already what makes them alike
     if (unpaid := verifiers.unpaid(one, beside, log)) is not one:
         return unpaid
     spread = next(((e, v) for e, v in log.series("part_std") if v > 0), None)
@@ -115,7 +121,7 @@ def _no_signal(one: Finding, beside: Beside, log: Log) -> Finding:
             f"{spread[0].where}: {name} {spread[1]:.3g} is over the whole batch, so between "
             "prompts; reward_std 0 is within each group, and that alone teaches"
         )
-    sampled = beside.number("temperature")
+    sampled = _sampled_at(beside)
     if sampled is None or not 0 < (sampled.number or 1) < 0.7:
         return replace(one, for_it=tuple(proof))
     return replace(
@@ -124,6 +130,15 @@ def _no_signal(one: Finding, beside: Beside, log: Log) -> Finding:
         advice=f"sample at a temperature near 1 ({sampled.value} leaves the replies of a group "
         "alike), a reward with finer steps, prompts neither too easy nor too hard",
     )
+
+
+def _sampled_at(beside: Beside) -> Setting | None:
+    """The last temperature that is none of an evaluation."""
+    for one in reversed(beside.of("temperature")):
+        of_evaluations = {found["value"] for found in _OF_AN_EVALUATION.finditer(one.line.text)}
+        if one.number is not None and one.value not in of_evaluations:
+            return one
+    return None
 
 
 def _memory(one: Finding, beside: Beside, log: Log) -> Finding:
@@ -136,15 +151,6 @@ def _shapes(one: Finding, beside: Beside, log: Log) -> Finding:
         return one
     line, shown, why, advice = told
     return replace(one, at=line, for_it=(f"{line.where}: {shown}",), why=why, advice=advice)
-
-
-def _killed(one: Finding, beside: Beside, log: Log) -> Finding:
-    """Whether the line that says so, or one beside it, speaks of memory."""
-    if not (found := _OF_MEMORY.search(one.at.text)) and not beside.matching(_OF_MEMORY):
-        return one
-    said = () if found else (f"{(at := beside.matching(_OF_MEMORY))[0].where} says: {at[1]}",)
-    why = "the operating system or the container ended the process (SIGKILL) for its memory"
-    return replace(one, for_it=(*one.for_it, *said), why=why)
 
 
 def _random(one: Finding, beside: Beside, log: Log) -> Finding:
@@ -182,7 +188,8 @@ _BY_NAME: dict[str, Callable[[Finding, Beside, Log], Finding]] = {
     "positions": tokens.positions,
     "template": tokens.bare,
     "padding": tokens.padding,
-    "killed": _killed,
+    "killed": killed.sent_by,
+    "reference": kept_reference.of_another_model,
     "adapter on a base": tokens.untrained_end,
     "updates": _random,
     "schedule": schedules.planned,

@@ -9,6 +9,18 @@ from course_utils.explain.messages.stacks import Stacks
 
 AT_WORK = re.compile(r"Rank (\d+)\].*?detected by watchdog at work(?: sequence id)?: (\d+)")
 WATCHED = re.compile(r"Rank (\d+)\].*?SeqNum=(\d+), OpType=(\w+)(?:, NumelIn=(\d+))?")
+SAME_FOR = re.compile(  # how a paste is shortened
+    r"\b(?:same|ditto|likewise|identical\w*)\b[^\d\n]{0,20}(?P<ranks>\d+(?:\s*(?:,|and|&)\s*\d+)+)",
+    re.I,
+)
+OF_A_GROUP = re.compile(
+    r"OpType=_?(?:ALLGATHER|REDUCE_SCATTER)\w*, NumelIn=(?P<into>\d+), NumelOut=(?P<out>\d+)"
+)
+UNSEEN = (
+    "ranks 0 to {last} wait in the same {wait}, which {size} processes share; the other "
+    "{missing} are not in this paste, and only their own last lines tell which of them did not "
+    "come, and why (dead, in other code, waiting for data, or the network)"
+)
 UNSET = 2**63  # what is above is written for a size that is not known
 MAX_RANKS, MAX_MISSING = 1024, 7
 ALL_WAIT = (
@@ -48,6 +60,7 @@ class Collectives:
     at_work: dict[int, int] = field(default_factory=dict)  # the number that a rank is at
     stacks: Stacks = field(default_factory=Stacks)
     paths: RankPaths = field(default_factory=RankPaths)
+    size: int = 0  # of the group, where an operation shows it
     prepared: str = ""  # how far the data is prepared when the first wait ends
 
     def hear(self, where: str, text: str) -> None:
@@ -61,6 +74,12 @@ class Collectives:
         if found and len(self.waits) < MAX_RANKS:
             rank, number, operation, size = found.groups()
             self.waits.setdefault(int(rank), (int(number), operation, size or ""))
+            self.size = max(self.size, _size_of_group(text))
+        elif self.waits and (found := SAME_FOR.search(text)):
+            wait = next(reversed(self.waits.values()))
+            for rank in map(int, re.findall(r"\d+", found["ranks"])):
+                if rank < MAX_RANKS:
+                    self.waits.setdefault(rank, wait)
         elif (found := AT_WORK.search(text)) and len(self.at_work) < MAX_RANKS:
             self.at_work.setdefault(int(found[1]), int(found[2]))
 
@@ -78,6 +97,17 @@ class Collectives:
         if len({wait[:2] for wait in waits}) > 1:
             return None
         return OTHER_SIZE if len(set(waits)) > 1 else ALL_WAIT
+
+    def unseen(self) -> str:
+        """That whole nodes are not in the paste, where the first ones all wait in one place."""
+        ranks, waits = sorted(self.waits), set(self.waits.values())
+        is_first = len(ranks) > 1 and ranks == list(range(len(ranks)))
+        if not is_first or len(waits) > 1 or self.size < 2 * len(ranks) or self.prepared:
+            return ""
+        if self.stacks.told() or self.paths.told(self.waits):
+            return ""
+        wait, missing = _said(waits.pop()), self.size - len(ranks)
+        return UNSEEN.format(last=ranks[-1], wait=wait, size=self.size, missing=missing)
 
     def evidence(self) -> tuple[str, ...]:
         """In which operation the ranks wait, whether it is the same one, and their stacks."""
@@ -99,6 +129,13 @@ class Collectives:
             f"ranks {_listed(ranks)} wait in the same" if len(ranks) > 1 else f"rank {one} waits in"
         )
         return (f"{wait} {_said(mine)}", *_not_heard(ranks, self.stacks.frames))
+
+
+def _size_of_group(text: str) -> int:
+    """How many processes share an operation that gathers, or scatters, to all."""
+    found = OF_A_GROUP.search(text)
+    small, large = sorted((int(found["into"]), int(found["out"]))) if found else (0, 0)
+    return large // small if small and not large % small else 0
 
 
 def _not_heard(ranks: list[int], dumped: Collection[int]) -> tuple[str, ...]:

@@ -41,7 +41,8 @@ _COMPLAINTS = {
     "worse once merged": rf"merg\w+.{{0,110}}{_WORSE}|{_WORSE}.{{0,40}} (?:after|when|once) merg",
     "as the base model": (
         r"(?:same|identical)\b.{0,25}(?:as|to|with) (?:the )?(?:base|original|untrained)|"
-        r"(?:lora|adapter|fine-?tun\w+).{0,30}(?:no effect|not applied|ignored|has no|nothing)"
+        r"(?:lora|adapter|fine-?tun\w+).{0,30}(?:no effect|not applied|ignored|has no|"
+        r"nothing(?! (?:fancy|special|else|unusual|exotic|strange|out of)))"
     ),
     "new tokens unseen": (
         rf"(?:new|added|special) tokens?.{{0,60}}{_NOT}.{{0,20}}"

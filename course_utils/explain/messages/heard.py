@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from course_utils.causes.cause import keys
 from course_utils.explain.finding import Finding
 from course_utils.explain.messages.collectives import Collectives
 from course_utils.explain.messages.complaints import Complaints
@@ -26,6 +27,7 @@ AFTER_TRAINING = (
     "no need to train again if the last checkpoint was written: load it; call what saves, "
     "evaluates or logs on every rank, not under `if rank == 0`",
 )
+OF_A_WAIT = keys("ranks_disagree aborted terminated")  # what a watchdog's timeout leads to
 UNKNOWN = 2.0  # the weight of an exception without a cause of its own
 
 
@@ -98,6 +100,8 @@ class Heard:
     def findings(self, log: Log) -> Iterator[Finding]:
         """What was said outright."""
         for key, one in self._spoken.items():
+            if key in OF_A_WAIT and self.unseen():
+                continue
             if key == "aborted" and self._is_end_of_a_wait():
                 continue
             if key in REFUTED and REFUTED[key](log):
@@ -114,6 +118,10 @@ class Heard:
                 yield replace(one, key="memory_survived", weight=3.0, for_it=proof)
             else:
                 yield one
+
+    def unseen(self) -> str:
+        """That those who would tell why others wait for them are not in the paste; "" if not."""
+        return "" if self._over else self._collectives.unseen()
 
     def _goes_on(self, log: Log) -> bool:
         """Whether the run that ran out of memory goes on, and not only one pasted behind it."""

@@ -14,6 +14,7 @@ from course_utils.explain.rules import (
     ends,
     epochs,
     evaluations,
+    few_elements,
     first_update,
     gradients,
     groups,
@@ -81,7 +82,7 @@ BESIDE_SETTINGS = (
     reward_patterns,
     *(reward_code, rows_by_id, kept_in_bfloat16, learns_anyway, rows_packed, looks_worse),
     *(rope_base, unreached, checkpointed, unsent, groups_of_one, kl_sign, uncorrected),
-    *(micro_batches, loss_of_kl, logged_otherwise, probabilities, kl_turned),
+    *(micro_batches, loss_of_kl, logged_otherwise, probabilities, few_elements, kl_turned),
     *(warm_up, adapter_rate, reference_by_place, one_seed, mean_of_means),
 )
 RULES_OF_SETTINGS = (

@@ -10,8 +10,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Line
 from course_utils.explain.paste.log import Log, finite
-from course_utils.explain.paste.sentences import is_prose
-from course_utils.explain.stated.rounded import FLOAT32_KEPT, KEEP_FLOAT32, OF_WEIGHTS
+from course_utils.explain.stated.rounded import KEEP_FLOAT32
 
 _ASKED = re.compile(r"(?=.*dtype\b)(?:.*\boptim\w*\.(?:param_groups|state)\b|.*\bexp_avg\w*\b)")
 _BFLOAT16 = re.compile(r"^\W*(?:torch\.)?bfloat16\b(?!.*float32)")
@@ -21,10 +20,6 @@ _OF_CHANGES = re.compile(
     re.IGNORECASE,
 )
 _SHARE = re.compile(r"^\W*(?P<who>\w.*\S)\s+(?P<share>\d+(?:\.\d+)?) ?%\W*$")
-_HEAD_OF_CHANGES = re.compile(
-    r"(?=.*\b(?:elements?|numel|params?|size)\b).*\b(?:changed|differ\w*)\b"
-)
-_ROW_OF_CHANGES = re.compile(r"^\W*(?P<who>[\w.]+)\s+[\d,]+\s+(?P<share>\d+(?:\.\d+)?) ?%")
 _SHARE_OF_STEP = re.compile(
     r"\b(?:elements|weights|params|parameters|values) (?:changed|updated|moved)\b[^\d|]{0,25}?"
     r"(?P<share>\d+(?:\.\d+)?(?:e-?\d+)?)(?P<percent> ?%)?",
@@ -32,7 +27,7 @@ _SHARE_OF_STEP = re.compile(
 )
 MOST, FEW, OF_TOP = 0.6, 0.05, 0.01  # of the elements that a step changes; of the highest rate
 SMALL, LITTLE, BELOW = 2e-5, 50.0, 6  # a rate; percent; lines
-FEWEST, TINY = 3, 10.0  # rows of a table; percent
+FEWEST = 3  # entries
 SAME, TIMES = 0.05, 4.0  # of a rate; by which another run has fallen further
 ROUNDED = (
     "the optimizer holds the weights in bfloat16, with no float32 copy of them: at this rate most "
@@ -59,30 +54,6 @@ def held_in_bfloat16(log: Log, beside: Beside) -> Finding | None:
     old = beside.matching(_OF_ITSELF)
     advice = KEEP_FLOAT32 + (OLD.format(old[0].where, old[1]) if old else "") + LARGER_HIDES
     return Finding("rounding_swallows", 8.6, entry, proof, why=ROUNDED, advice=advice)
-
-
-def few_elements_change(log: Log, beside: Beside) -> Finding | None:
-    """A model that is kept in bfloat16, a small rate, and a table in which few elements changed."""
-    lines = [line for _, line in beside.lines]
-    kept = next((one for one in beside.all_matching(OF_WEIGHTS) if not is_prose(one[0].text)), None)
-    other = (one for one in beside.all_matching(FLOAT32_KEPT) if not is_prose(one[0].text))
-    rates = finite(log.values("learning_rate"))
-    at = next((n for n, line in enumerate(lines) if _HEAD_OF_CHANGES.search(line.text)), None)
-    if kept is None or any(other) or at is None or not rates or not 0 < max(rates) <= SMALL:
-        return None
-    rows = [m for line in lines[at + 1 :] if (m := _ROW_OF_CHANGES.match(line.text))]
-    shares = [float(row["share"]) for row in rows]
-    if len(rows) < FEWEST or max(shares) > TINY or not any(finite(log.values("grad_norm"))):
-        return None
-    most = rows[shares.index(max(shares))]
-    proof = (
-        f"{kept[0].where} says: {kept[1]}; the rate is {max(rates):.2g} at most",
-        f"{lines[at].where} on: at most {most['share']} % of the elements of a tensor have changed "
-        f"({most['who']}), and {min(shares):g} % in another",
-        f"gradients arrive: grad_norm up to {max(finite(log.values('grad_norm'))):.3g}",
-    )
-    advice = KEEP_FLOAT32 + LARGER_HIDES
-    return Finding("rounding_swallows", 8.6, kept[0], proof, why=ROUNDED, advice=advice)
 
 
 def ever_fewer_change(log: Log, beside: Beside) -> Finding | None:
@@ -158,4 +129,4 @@ def _fall(run: Log) -> float:
     return (losses[0] - losses[-1]) / abs(losses[0]) if losses[0] else 0.0
 
 
-RULES_OF_SETTINGS = (held_in_bfloat16, few_elements_change, ever_fewer_change)
+RULES_OF_SETTINGS = (held_in_bfloat16, ever_fewer_change)

@@ -35,6 +35,11 @@ _ACCELERATE = re.compile(r"accelerat|num_processes", re.IGNORECASE)
 _PREPARED = re.compile(r"\bprepare\((?:.*\W)?\w*sched\w*.*", re.IGNORECASE)
 _WARMS_UP = re.compile(r"(?:num_)?warmup(?:_steps)?['\"]?\s*[=:]\s*(\d+)")
 _CYCLES = re.compile(r"\bcycl|num_cycles|restarts?\b|triangular", re.IGNORECASE)
+_NOT_ASKED = re.compile(
+    r"(?:\b(?:not|no|without|never|instead of|rather than)|n't)\s+(?:[\w.\"'`-]+\s+){0,2}"
+    r"[\"'`]?[\w-]*$",
+    re.IGNORECASE,
+)
 
 
 def scheduler_of_each_process(log: Log, beside: Beside) -> Finding | None:
@@ -59,7 +64,7 @@ def scheduler_of_each_process(log: Log, beside: Beside) -> Finding | None:
 def climbs_back(log: Log, beside: Beside) -> Finding | None:
     """The rate falls smoothly to 0 and climbs back the way it came, in one run."""
     series, at = log.series("learning_rate"), mirrored(log)
-    if at is None or beside.matching(_CYCLES):
+    if at is None or _asks_for_cycles(beside):
         return None
     (end, _), (top, _) = series[at], max(series[at:], key=lambda pair: pair[1])
     step, steps = step_of(end), _steps(end, beside)
@@ -83,6 +88,12 @@ def climbs_back(log: Log, beside: Beside) -> Finding | None:
         proof.append(f"{prepared[0].where} says: {prepared[1]}")
     why, advice = ONCE_A_PROCESS
     return Finding("schedule_ends_early", 8.5, end, tuple(proof), why=why + BEHIND, advice=advice)
+
+
+def _asks_for_cycles(beside: Beside) -> bool:
+    """Whether a line names a schedule with cycles, other than to say that it is none."""
+    found = ((line.text, m) for _, line in beside.lines for m in _CYCLES.finditer(line.text))
+    return any(not _NOT_ASKED.search(text[: one.start()]) for text, one in found)
 
 
 def peaks_too_early(log: Log, beside: Beside) -> Finding | None:

@@ -10,6 +10,7 @@ from course_utils.explain.paste.entries import Entry, Line, place
 from course_utils.explain.paste.log import Log, finite
 
 _AT_THE_END = re.compile(r"(?:\b\w+(?:\([^()]*\))*|\))\[:, ?-1(?:, ?:)?\]")
+_IS_WRITTEN_TO = re.compile(r"^\s*\w+\[(?::|\.\.\.), ?-1\]\s*(?:\+=|=(?!=))")
 _OF_A_SCORE = re.compile(r"head|score|reward|value|classif|pool|\brm\b|last_hidden|probe", re.I)
 _ON_THE_RIGHT = re.compile(r"padding_side['\"]?\s*[:=]\s*['\"]?right\b|\bright[- ]?padd\w+", re.I)
 _ON_THE_LEFT = re.compile(r"padding_side['\"]?\s*[:=]\s*['\"]?left\b|\bleft[- ]?padd\w+", re.I)
@@ -114,6 +115,8 @@ def _code(beside: Beside) -> tuple[Line, str] | None:
     """The first line of code that takes the last position of what a score is made of."""
     for _, line in beside.lines:
         found = _AT_THE_END.search(line.text)
+        if _IS_WRITTEN_TO.match(line.text):
+            continue  # a score is put there, and not read
         if found and _OF_A_SCORE.search(line.text):
             return line, line.text.strip()[:100]
     return None

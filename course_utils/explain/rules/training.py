@@ -23,6 +23,7 @@ _BEGUN_AGAIN = re.compile(
     r"\b(?:from|checkpoint|ckpt)\b",
     re.IGNORECASE,
 )
+MISSES = 0.1  # an accuracy
 SOON = 3  # entries after a resume, in which what it left behind shows
 NOT_RESTORED = (
     "the loss climbs where the run was resumed, at the rate of before: something was not restored, "
@@ -215,6 +216,8 @@ def overfits(log: Log) -> Finding | None:
     (low, lowest), (last, now) = judged[best], judged[-1]
     if jump := _without_training(log):
         return jump
+    if _misses_all(log, lowest):
+        return None
     if best == len(judged) - 1 or now < max(1.1 * lowest, fmean(losses[-len(losses) // 3 :])):
         return None
     proof = (
@@ -222,6 +225,13 @@ def overfits(log: Log) -> Finding | None:
         f"the training loss falls from {losses[0]:.4g} to {losses[-1]:.4g}",
     )
     return Finding("overfits", 6.5, judged[best + 1][0], proof)
+
+
+def _misses_all(log: Log, lowest: float) -> bool:
+    """Whether the evaluation is worse than a guess among as many classes as it would take for its
+    accuracy: what is learnt by heart costs no more than that, so that the labels are others."""
+    hits = finite(log.values("eval_accuracy") or log.values("accuracy"))
+    return bool(hits) and 0 < max(hits) < MISSES and lowest > -math.log(max(hits))
 
 
 def _without_training(log: Log) -> Finding | None:

@@ -27,7 +27,12 @@ _IN_FRONT = re.compile(
     re.IGNORECASE,
 )
 _PACKS = re.compile(r"\bpacking['\"]?\s*[=:]\s*['\"]?true|\bpacked\b", re.IGNORECASE)
-_OF_PROMPTS = re.compile(r"\bprompts?\b(?=.*\b(?:tok\w*|len\w*)\b)", re.IGNORECASE)
+_OF_PROMPTS = re.compile(
+    r"\bprompts?\b(?=.*\b(?:tok\w*|len\w*)\b)|^(?=.*\b(?:tok\w*|len\w*)\b)(?!.*\b(?:answers?|"
+    r"repl(?:y|ies)|responses?|completions?|chosen|rejected|total|whole|full)\b)"
+    r".*\b(?:questions?|quer(?:y|ies)|contexts?|passages?|documents?|instructions?)\b",
+    re.IGNORECASE,
+)
 _QUANTILE = re.compile(
     r"\b(?P<name>p\d{1,2}|min|median|mean|avg|max)\b\W{1,3}(?P<value>\d[\d,]*(?:\.\d+)?)",
     re.IGNORECASE,
@@ -39,6 +44,11 @@ _KEEPS_END = re.compile(
 )
 _NAMES_BOTH = re.compile(r"(?=.*chosen)(?=.*reject)", re.IGNORECASE)
 _TWO_SCORES = re.compile(r"^\W*(-?\d+\.\d{2,})\s+(-?\d+\.\d{2,})\W*$")
+_NAMED_SCORES = re.compile(
+    r"\b\w*(?:chosen|better|win\w*|pos\w*)\w*\W{1,3}?([+-]?\d+\.\d{2,})\b.*?"
+    r"\b\w*(?:reject\w*|worse|los\w*|neg\w*)\W{1,3}?([+-]?\d+\.\d{2,})\b",
+    re.IGNORECASE,
+)
 FEW_PAIRS, MOST, NEAR = 4, 0.6, 5e-3  # rows of scores; of them; of ln 2
 CUT = (
     "each row is cut before its reply begins: all rows are exactly {} tokens long, which is a limit"
@@ -146,8 +156,10 @@ def _long_prompts(beside: Beside, limit: Setting) -> tuple[Line, str, float] | N
 
 def _equal_scores(beside: Beside) -> list[str]:
     """Rows of two scores, most of which are the same to the last digit."""
-    rows = [(line, found) for _, line in beside.lines if (found := _TWO_SCORES.match(line.text))]
-    same = [line for line, found in rows if found[1] == found[2]]
+    lines = [line for _, line in beside.lines]
+    rows = [(line, found) for line in lines if (found := _TWO_SCORES.match(line.text))]
+    rows = rows or [(line, found) for line in lines if (found := _NAMED_SCORES.search(line.text))]
+    same = [line for line, found in rows if found[1] == found[2] and float(found[1])]
     if len(rows) < FEW_PAIRS or len(same) < MOST * len(rows):
         return []
     return [f"{same[0].where} on: {len(same)} of {len(rows)} pairs have two equal scores"]

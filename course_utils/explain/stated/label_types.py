@@ -27,7 +27,8 @@ FEWEST, NEARLY_ALL, SURE = 6, 0.98, 9.0  # tokens of a row; of an accuracy; the 
 BECOMES = {"bool": "True"}  # and elsewhere a large whole number
 _AS_BOOL = re.compile(
     r"\bbool\(\s*\w+(?:\[['\"](?P<a>\w+)['\"]\]|\.get\(['\"](?P<b>\w+)['\"]\)|\.(?P<c>\w+))\s*\)|"
-    r"\[['\"](?P<d>\w+)['\"]\]\.(?:astype|map|apply)\(bool\)"
+    r"\[['\"](?P<d>\w+)['\"]\]\.(?:astype|map|apply)\(bool\)|"
+    r"\b(?:True|1) if \w+\[['\"](?P<e>\w+)['\"]\] else (?:False|0)\b"
 )
 _TEXT_OF_NO = (
     r"['\"]{0}['\"]\s*:\s*(?:\\?['\"])(?P<value>false|no|0|down|n|f|neg\w*|bad|off)(?:\\?['\"])"
@@ -39,15 +40,16 @@ _TEXT_COLUMN = (
 _WORD_OF_NO = re.compile(  # with how often it stands there
     r"(?P<quote>['\"])(?P<value>false|no|0|down|n|f|neg\w*|bad|off)(?P=quote)(?=\s*:\s*\d)", re.I
 )
-_FLOORED = re.compile(r"(?:un)?desirable_weight in \[[\d.]+, [\d.]+\].{0,20}")
+_FLOORED = re.compile(r"(?:un)?desirable_weight in \[[\d.]+, [\d.]+\](?:.{0,40}\])?")
 ALWAYS_TRUE = (
     'the labels are text, and bool() of a text is True unless it is empty: bool("{value}") is True '
     "as well, so that each row is learnt as a good one, also those that were voted down"
 )
 COMPARE = (
-    'compare the text ({column} == "True", or as it is written), or write real booleans into the '
-    "rows; count both labels before the training, and begin again"
+    "compare the text ({column} {compared}), or write real booleans into the rows; count both "
+    "labels before the training, and begin again"
 )
+_YES = {"false": "true", "no": "yes", "0": "1", "down": "up", "n": "y", "f": "t", "off": "on"}
 CAST = (
     "the labels are kept as {kind}, which cannot hold -100: each -100 becomes {value}, so that "
     "what was to be left out of the loss is learnt as a class, and the real labels are few among "
@@ -128,7 +130,7 @@ def text_as_bool(beside: Beside, log: Log) -> Iterator[Finding]:
     for _, line in beside.lines:
         if not (code := _AS_BOOL.search(line.text)):
             continue
-        column = next(name for name in code.group("a", "b", "c", "d") if name)
+        column = next(name for name in code.group(*"abcde") if name)
         if (held := _held_as_text(column, beside)) is None:
             continue
         value, shown = held
@@ -139,9 +141,22 @@ def text_as_bool(beside: Beside, log: Log) -> Iterator[Finding]:
         if floored := beside.matching(_FLOORED):
             proof.append(f"{floored[0].where} says: {floored[1]}")
         why = ALWAYS_TRUE.format(value=value)
-        advice = COMPARE.format(column=column)
+        advice = COMPARE.format(column=column, compared=_comparison(value))
         yield Finding("labels_constant", SURE, line, tuple(proof), why=why, advice=advice)
         return
+
+
+def _comparison(value: str) -> str:
+    """With what a text is compared, written as the rows write the other one.
+
+    >>> _comparison("False"), _comparison("down"), _comparison("negative")
+    ('== "True"', '== "up"', '!= "negative"')
+    """
+    yes = _YES.get(value.lower())
+    if yes is None:
+        return f'!= "{value}"'
+    ways = (way for way in (str.lower, str.upper, str.title) if way(value) == value)
+    return f'== "{next(ways, str.lower)(yes)}"'
 
 
 def _held_as_text(column: str, beside: Beside) -> tuple[str, list[str]] | None:

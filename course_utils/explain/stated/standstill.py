@@ -7,10 +7,14 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, NO_METRIC, Entry, Line
 
+_PARTS = (  # of a model, which are frozen on purpose
+    r"\s+(?:[\w-]+ ){0,2}?(?:vectors?|embeddings?|encoders?|backbones?|base|layers?|features?|"
+    r"weights?|towers?|models?|param(?:eter)?s?|llm|lm|ref(?:erence)?|teachers?|trunk|body|copy|\w*bert\w*)\b"
+)
 _STANDS = re.compile(
     r"\b(?:hangs?|hung|hanging|deadlock(?:s|ed)?|freezes|freeze(?! \w)|freeze(?= (?:at|after|on|in|"
     r"during|for|when|while|before|again|and|or|once|right|there|every|sometimes|randomly|forever|"
-    r"indefinitely|mid\w*)\b)|frozen|froze|(?:gets? |got )?stuck|"
+    rf"indefinitely|mid\w*)\b)|frozen(?!{_PARTS})|froze|(?:gets? |got )?stuck|"
     r"stall(?:s|ed)?|stands? still|stood (?:there|still)|standstill|nothing (?:more |else )?"
     r"happens|no (?:further |more )?progress|(?:does|do|did)(?: not|n't) (?:move|advance|proceed)|"
     r"stops? responding)\b|\u5361\u4f4f|\u5361\u6b7b|\u6ca1\u6709\u52a8\u9759|\u4e0d\u52a8\u4e86",
@@ -41,6 +45,19 @@ _LEARNS = re.compile(  # what "does not move" where nothing is learnt; a sync of
     r"advantages?|gradients?|ratios?|len(?:gth)?s?)\b[^.;]{0,40}$",
     re.IGNORECASE,
 )
+_OF_A_PART = re.compile(  # "frozen" is then a weight that is not trained
+    r"\b(?:tower|encoder|decoder|backbone|base|layers?|blocks?|embeddings?|vit|projector|head|body|"
+    r"trunk|llm|teacher|experts?|modules?|bottom|everything else|the rest)\b[^.;]{0,20}$",
+    re.IGNORECASE,
+)
+_FROZEN = re.compile(r"^(?:frozen|froze|freezes?)$", re.IGNORECASE)
+_STUCK = re.compile(r"^stuck$", re.IGNORECASE)
+_WHO_WRITES = re.compile(  # "Stuck.", of whoever asks
+    r"(?:^|[.!?)]\s+)(?:so |and |now )?(?:i(?:'m| am|m)|we(?:'re| are))?"
+    r"\s*(?:now |totally |completely |really |a bit )?$",
+    re.IGNORECASE,
+)
+_SENTENCE_ENDS = re.compile(r"^\s*(?:$|[.!?,:])")
 _AT_A_LEVEL = re.compile(
     r"^\s*(?:at|around|near|on|in|to)\s+(?:~|about )?(?:\d*\.\d+|a (?:local|plat)|ln|"
     r"(?:the |one )?same (?:value|number|level|loss|score|reward))"
@@ -58,7 +75,7 @@ _GOES_ON = re.compile(  # a pause between two of its steps
 )
 _NOT_SO = re.compile(
     r"\b(?:not|never|no longer|avoid|may|might|could|can|if|potential|possible|"
-    r"prevent|would|used to)"
+    r"prevent|would|used to|(?:bet|guess|theory|suspicion) is)"
     r"\b[^.]{0,25}$|n't\s+$",
     re.IGNORECASE,
 )
@@ -113,11 +130,15 @@ def standstill(beside: Beside) -> Iterator[Finding]:
 
 
 def _said_so(beside: Beside) -> tuple[Line | None, str]:
-    last = beside.last_step
+    last, is_of_a_number = beside.last_step, _number_hangs(beside)
     for line in beside.told():
         for found in _STANDS.finditer(line.text):
             before, after = line.text[: found.start()], line.text[found.end() :]
             if _OF_A_NUMBER.search(before) or _AT_A_LEVEL.match(after) or _NOT_SO.search(before):
+                continue
+            if _FROZEN.match(found[0]) and _OF_A_PART.search(before):
+                continue
+            if _STUCK.match(found[0]) and (is_of_a_number or _is_the_writer(before, after)):
                 continue
             if _GOES_ON.match(after) or _is_a_level(after, beside) or _is_fixed(found, line.text):
                 continue
@@ -144,6 +165,23 @@ def _is_a_level(after: str, beside: Beside) -> bool:
     level = float(found[1])
     metrics = (v for name, v in beside.last.numbers.items() if name not in NO_METRIC)
     return any(abs(value * times - level) < HALF for value in metrics for times in (1, 100))
+
+
+def _is_the_writer(before: str, after: str) -> bool:
+    """Whether it is whoever asks that is stuck, and not the run."""
+    return bool(_WHO_WRITES.search(before) and _SENTENCE_ENDS.match(after))
+
+
+def _number_hangs(beside: Beside) -> bool:
+    """Whether a sentence says of a number that it stays at a level: "stuck" is then said of it."""
+    if not beside.num_entries:
+        return False
+    return any(
+        _OF_A_NUMBER.search(line.text[: found.start()]) and _AT_A_LEVEL.match(after)
+        for line in beside.told()
+        for found in _STANDS.finditer(line.text)
+        if (after := line.text[found.end() :])
+    )
 
 
 def _load(beside: Beside) -> tuple[Line, str] | None:
