@@ -28,7 +28,7 @@ _SHUFFLES = re.compile(
 )
 _BY_ID = re.compile(
     r"\bref\w*\[[^\]]*\b(?:row_?)?(?:ids?|index|indices|uid)\b|\bprecompute_ref_log_probs\b|"
-    r"\bby (?:row )?id\b|\bref\w*\.get\(",
+    r"\bby (?:row )?id\b|\bref\w*\.get\(|\badd_column\(|\bref\w*\[\w+\]\s*=(?!=)",
     re.IGNORECASE,
 )
 _NO_UPDATE = re.compile(
@@ -40,7 +40,7 @@ _IN_FILE_ORDER = re.compile(
 _FIRST = re.compile(r"(?<![\d./])0 ?/ ?\d+|\b(?:step|iter\w*)\W{0,3}[01]\b", re.IGNORECASE)
 _OF_DPO = re.compile(r"dpo|ref(?:erence)?(?![a-z])", re.IGNORECASE)
 _NUMBERS = re.compile(r"^[\s|]*(?:-?[\d.]+[\s|]+){3,}-?[\d.]+[\s|]*$")
-FAR, ROWS, NEAR, COUNTERS = 0.3, 3, 0.25, ("i", "step", "it", "n", "batch_idx", "idx", "k", "j")
+FAR, ROWS, NEAR, COUNTERS = 0.3, 3, 0.25, ("i", "step", "it", "n", "batch_idx", "k", "j")
 OF_OTHER_ROWS = (
     "each pair gets the reference log-probs of another row: they were computed in the order of "
     "the file, and are read by position in a loader that shuffles. So the rewards are noise from "
@@ -89,7 +89,8 @@ def _read_by_place(beside: Beside) -> Iterator[Line]:
     for line, statement in statements(beside):
         for node in ast.walk(statement):
             is_part = isinstance(node, ast.Subscript) and _is_kept(node.value)
-            if is_part and any(name_of(one) in COUNTERS for one in ast.walk(node.slice)):
+            is_read = is_part and isinstance(node.ctx, ast.Load)
+            if is_read and any(name_of(one) in COUNTERS for one in ast.walk(node.slice)):
                 yield line
             is_zip = isinstance(node, ast.Call) and name_of(node.func) == "zip"
             if is_zip and any(map(_is_kept, node.args)) and len(node.args) > 1:
