@@ -51,6 +51,11 @@ _OF_A_PART = re.compile(  # "frozen" is then a weight that is not trained
     re.IGNORECASE,
 )
 _FROZEN = re.compile(r"^(?:frozen|froze|freezes?)$", re.IGNORECASE)
+_OF_WEIGHTS = re.compile(  # "is my policy frozen?": whether it learns, and not whether it runs
+    r"\b(?:polic(?:y|ies)|adapters?|lora|student|model)(?: (?:is|are|looks?|seems?|stays?|just|"
+    r"completely|simply|being|kept|really|actually|be|to))*\s*$",
+    re.IGNORECASE,
+)
 _STUCK = re.compile(r"^stuck$", re.IGNORECASE)
 _WHO_WRITES = re.compile(  # "Stuck.", of whoever asks
     r"(?:^|[.!?)]\s+)(?:so |and |now )?(?:i(?:'m| am|m)|we(?:'re| are))?"
@@ -135,6 +140,8 @@ def _said_so(beside: Beside) -> tuple[Line | None, str]:
         for found in _STANDS.finditer(line.text):
             before, after = line.text[: found.start()], line.text[found.end() :]
             if _OF_A_NUMBER.search(before) or _AT_A_LEVEL.match(after) or _NOT_SO.search(before):
+                continue
+            if found[0].lower() == "frozen" and _OF_WEIGHTS.search(before):
                 continue
             if _FROZEN.match(found[0]) and _OF_A_PART.search(before):
                 continue
