@@ -41,13 +41,17 @@ from course_utils.explain.stated.resumed_rate import rate_of_before
 from course_utils.explain.stated.reward_memo import remembered_without_the_reply
 from course_utils.explain.stated.rolled_labels import rolled_after_the_split
 from course_utils.explain.stated.rope_written import base_not_read
+from course_utils.explain.stated.rows_of_one_source import split_by_row
 from course_utils.explain.stated.rows_one_by_one import rows_one_by_one
+from course_utils.explain.stated.same_object import reference_is_the_policy
 from course_utils.explain.stated.sampler_defaults import defaults_of_the_model
 from course_utils.explain.stated.score_column import put_behind_the_end
+from course_utils.explain.stated.seeded_rounds import one_seed_each_round
 from course_utils.explain.stated.served_adapter import without_effect
 from course_utils.explain.stated.served_prompt import another_prompt
 from course_utils.explain.stated.served_template import another_template
 from course_utils.explain.stated.serving import served
+from course_utils.explain.stated.set_order import numbered_by_a_set
 from course_utils.explain.stated.sharded_norm import clipped_by_shard
 from course_utils.explain.stated.shifted_twice import moved_twice
 from course_utils.explain.stated.shown_lists import end_without_label
@@ -59,6 +63,7 @@ from course_utils.explain.stated.small_integers import ids_cut
 from course_utils.explain.stated.stop_strings import reasoning_cut
 from course_utils.explain.stated.teacher_entropy import entropy_is_the_floor
 from course_utils.explain.stated.templates import templates
+from course_utils.explain.stated.text_cuts import cut_with_its_markers
 from course_utils.explain.stated.tiled_groups import groups_of_other_prompts
 from course_utils.explain.stated.tokens_kept import kept_without_the_tokenizer
 from course_utils.explain.stated.two_starts import two_starts
@@ -123,4 +128,9 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     groups_of_other_prompts,
     copies_in_the_batch,
     kl_over_the_words,
+    cut_with_its_markers,
+    reference_is_the_policy,
+    numbered_by_a_set,
+    split_by_row,
+    one_seed_each_round,
 )
