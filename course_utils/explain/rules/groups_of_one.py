@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry
+from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said
 
@@ -15,6 +15,8 @@ _REPLIES = re.compile(
     r"(?:\brollout\.n|\bnum_generations\w*|\bn[_-]samples[_-]per[_-]prompt|\bgroup_size|\brloo_k)"
     r"['\"]?\s*[=: ]\s*(\d+)"
 )
+_DEFAULT_IS_ONE = re.compile(r"\bverl\.trainer\.main_ppo\b|\brecipe\.\w+\.main_\w+|main_ppo\.py")
+_NESTED = re.compile(r"^\s*['\"]?n['\"]?\s*[:=]\s*\d+")  # under rollout:
 _COUNTED = re.compile(r"\bunique (?P<what>[\w ]+?)\s*[:=]\s*(?P<n>\d+)", re.IGNORECASE)
 _ROWS = re.compile(r"\b(?:rows|replies|samples|trajectories|responses)\s*[:=]\s*(\d+)", re.I)
 _GROUP = re.compile(r"uid|group|index", re.IGNORECASE)
@@ -30,6 +32,17 @@ AS_MANY = (
     "each reply is a group of its own: there are as many groups as rows, so that the {n} replies "
     "to a prompt are not compared, and no mean of theirs is taken from a reward"
 )
+ONE_REPLY = (
+    "one reply is sampled to each prompt ({how}), so that a group is a single reply and nothing is "
+    "taken from its reward: the advantage is the reward itself, never below 0. A wrong reply is "
+    "pushed down by nothing and a right one pushed up for ever, until the policy is sure of what "
+    "it could do before"
+)
+NOT_SET = "rollout.n is not set, and is 1 in verl"
+SAMPLE_SOME = (
+    "sample a group: {name}=8 (5 to 16), with fewer prompts in a batch for that; then the mean of "
+    "the advantages must be about 0 and the least below 0. Begin again from the model as it was"
+)
 OF_THE_PROMPT = (
     "one id for all replies to one prompt (of the task, repeated with the rows), and not of the "
     "reply or its step, where advantages are computed; then their mean must be about 0, and the "
@@ -41,8 +54,10 @@ def groups_of_one(log: Log, beside: Beside) -> Finding | None:
     """No advantage is below 0 and their mean is that of the reward, or as many groups as rows."""
     grouped, replies = beside.matching(_GROUPED), beside.matching(_REPLIES)
     number = int(_REPLIES.search(replies[1])[1]) if replies else 0
-    if grouped is None or number < 2 or log.kind() != "policy":
+    if grouped is None or log.kind() != "policy":
         return None
+    if number < 2:
+        return _one_reply(log, beside, replies)
     shown, counted = _without_baseline(log), list(_as_many_as_rows(beside))
     if not shown and not counted:
         return None
@@ -56,6 +71,24 @@ def groups_of_one(log: Log, beside: Beside) -> Finding | None:
         proof.append(f"{code[0].where} says: {code[1].strip()[:MAX_QUOTE]}")
     why = (NO_BASELINE if shown else AS_MANY).format(n=number)
     return Finding("groups_of_one", 9.0, entry, tuple(proof), why=why, advice=OF_THE_PROMPT)
+
+
+def _one_reply(log: Log, beside: Beside, replies: tuple[Line, str] | None) -> Finding | None:
+    """A group of one reply, as it is set or where nothing sets it, and advantages that show it."""
+    default, shown = beside.matching(_DEFAULT_IS_ONE), _without_baseline(log)
+    if not shown or not (replies or default) or (replies is None and beside.matching(_NESTED)):
+        return None
+    names = ("advantage_mean", "advantage_min", "advantage_max", "reward")
+    at, words = replies or default
+    proof = (
+        f"{said(shown[0], *names)} at {shown[0].where}",
+        f"so in {len(shown)} entries; a baseline of the group makes the mean about 0",
+        f"{at.where} says: {words}" + ("" if replies else ", and no line sets rollout.n"),
+    )
+    why = ONE_REPLY.format(how=words if replies else NOT_SET)
+    name = re.split(r"[=: ]", words)[0] if replies else "actor_rollout_ref.rollout.n"
+    advice = SAMPLE_SOME.format(name=name)
+    return Finding("groups_of_one", 9.0, shown[0], proof, why=why, advice=advice)
 
 
 def _without_baseline(log: Log) -> list[Entry]:

@@ -7,6 +7,7 @@ from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.log import Log
 from course_utils.explain.stated.benchmarks import turned_round
 from course_utils.explain.stated.class_weights import weights_in_another_order
+from course_utils.explain.stated.collator_ends import end_hidden_by_the_collator
 from course_utils.explain.stated.comparisons import compared
 from course_utils.explain.stated.cut_ends import ends_cut
 from course_utils.explain.stated.cut_rows import cut_rows
@@ -27,6 +28,7 @@ from course_utils.explain.stated.module_names import names_apart
 from course_utils.explain.stated.new_tokens import new_tokens_left
 from course_utils.explain.stated.opened_tags import opened_by_the_prompt
 from course_utils.explain.stated.optimizer_order import made_before
+from course_utils.explain.stated.overlong_buffer import all_are_overlong
 from course_utils.explain.stated.packed_code import packed_without_bounds
 from course_utils.explain.stated.padding_free import joined_without_flash
 from course_utils.explain.stated.pairs_by_order import turned_by_its_order
@@ -36,6 +38,7 @@ from course_utils.explain.stated.principal_adapter import base_counts_twice
 from course_utils.explain.stated.prompt_again import prompt_again
 from course_utils.explain.stated.read_at_first_pad import read_at_first_pad
 from course_utils.explain.stated.reference_order import reference_of_other_rows
+from course_utils.explain.stated.reloaded_head import tied_when_loaded
 from course_utils.explain.stated.reply_cuts import cut_at_own_length
 from course_utils.explain.stated.resumed_rate import rate_of_before
 from course_utils.explain.stated.reward_memo import remembered_without_the_reply
@@ -133,4 +136,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     numbered_by_a_set,
     split_by_row,
     one_seed_each_round,
+    all_are_overlong,
+    tied_when_loaded,
+    end_hidden_by_the_collator,
 )

@@ -23,12 +23,13 @@ _TRUNCATED = re.compile(
     re.IGNORECASE,
 )
 _LENGTHS = re.compile(
-    r"\b(?:p50|median|mean|avg|average)\b\W{1,3}(?P<n>\d[\d,]*(?:\.\d+)?)(?P<k> ?k\b)?",
+    r"\b(?:p50|median|mean|avg|average)\b(?: (?:length|len|tokens)(?: of (?:the )?[\w ]{3,30}?)?)?"
+    r"\W{1,3}(?P<n>\d[\d,]*(?:\.\d+)?)(?P<k> ?k\b)?",
     re.IGNORECASE,
 )
 _OF_ROWS = re.compile(r"\b(?:tok\w*|len\w*|trace\w*|rows?)\b", re.IGNORECASE)
 _OF_OUTPUT = re.compile(
-    r"\b(?:completion|generat\w*|output|prompts?|eval|vllm|gen)\b", re.IGNORECASE
+    r"\b(?:completion|generat\w*|output|prompts?|eval|vllm|gen|predict\w*|new)\b", re.IGNORECASE
 )
 _BYTES = re.compile(r"^[-drwx]{10}\S*\s+\d+\s+\S+\s+\S+\s+(?P<n>\d{6,})\s.*?(?P<file>[\w.-]+)\s*$")
 _ROWS = re.compile(r"^\W*(?P<n>\d{3,}(?:,\d{3})*)\W*$|\brows\W{1,3}(?P<m>\d[\d,]*)", re.IGNORECASE)
@@ -46,6 +47,9 @@ _RUNS_ON = re.compile(
     r"(?:hits?|runs? (?:in)?to|until) (?:the )?(?:max_tokens|budget|limit)",
     re.IGNORECASE,
 )
+_LIST = re.compile(r"^\W*(?:\w+\W+)?\[.*\d\s*\]\W*$")
+ENDS = (151645, 128009, 32007, 100257)  # the end of a turn: of Qwen, Llama 3, Phi 3, OLMo
+IGNORED = -100
 MOST, FEW, A_TOKEN, FAR = 0.6, 5, 4.5, 1.4  # of lines, of rows; lines; bytes; times the limit
 CUT = (
     "most rows are longer than the limit of {limit} tokens and are cut from the right, so that "
@@ -72,6 +76,7 @@ def ends_cut(beside: Beside, log: Log) -> Iterator[Finding]:
         *_full_batches(parts, beside, limit),
         *_middle_above(beside, limit),
         *_by_size(beside, limit),
+        *_shown_without_end(beside),
     ]
     longest = next(_at_the_limit(beside, limit), None)
     if not signs:
@@ -130,6 +135,25 @@ def _middle_above(beside: Beside, limit: Setting) -> Iterator[str]:
             if limit.number < tokens < 100 * limit.number:
                 yield f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}"
                 return
+
+
+def _shown_without_end(beside: Beside) -> Iterator[str]:
+    """The labels of a printed row, whose last one is not the token that ends its other turns."""
+    lines = [line for _, line in beside.lines]
+    for number, line in enumerate(lines):
+        ids = [int(one) for one in re.findall(r"-?\d+", line.text)]
+        named = " ".join(one.text for one in lines[max(0, number - 1) : number + 1])
+        if not _LIST.match(line.text) or not re.search(r"\blabels?(?:_ids)?\b", named):
+            continue
+        ends = {
+            end for end in ENDS if any(re.search(rf"\b{end}\b", o.text) for o in lines[:number])
+        }
+        if ends and ids[-1] not in ENDS and ids[-1] != IGNORED:
+            yield (
+                f"{line.where}: the labels of the row that is shown end with token {ids[-1]}, not "
+                f"with {min(ends)}, which ends its other turns"
+            )
+            return
 
 
 def _by_size(beside: Beside, limit: Setting) -> Iterator[str]:

@@ -30,7 +30,8 @@ _PACKS = re.compile(r"\bpacking['\"]?\s*[=:]\s*['\"]?true|\bpacked\b", re.IGNORE
 _OF_PROMPTS = re.compile(
     r"\bprompts?\b(?=.*\b(?:tok\w*|len\w*)\b)|^(?=.*\b(?:tok\w*|len\w*)\b)(?!.*\b(?:answers?|"
     r"repl(?:y|ies)|responses?|completions?|chosen|rejected|total|whole|full)\b)"
-    r".*\b(?:questions?|quer(?:y|ies)|contexts?|passages?|documents?|instructions?)\b",
+    r".*\b(?:questions?|quer(?:y|ies)|contexts?|passages?|documents?|instructions?)\b|"
+    r"\btok\w*\b[^|]*\bprompts?\b(?=\W+(?:p\d+|min|median|mean)\b)",
     re.IGNORECASE,
 )
 _QUANTILE = re.compile(
@@ -47,6 +48,12 @@ _TWO_SCORES = re.compile(r"^\W*(-?\d+\.\d{2,})\s+(-?\d+\.\d{2,})\W*$")
 _NAMED_SCORES = re.compile(
     r"\b\w*(?:chosen|better|win\w*|pos\w*)\w*\W{1,3}?([+-]?\d+\.\d{2,})\b.*?"
     r"\b\w*(?:reject\w*|worse|los\w*|neg\w*)\W{1,3}?([+-]?\d+\.\d{2,})\b",
+    re.IGNORECASE,
+)
+_LIMIT = re.compile(r"\w/max_(?:seq_)?len(?:gth)?\b['\"]?[\s=:]{1,3}(\d+)\b")
+_MIDDLE_IS_0 = re.compile(
+    r"\bmargins?[_/ ](?:p50|median)\b['\"]?[\s=:]{1,3}0(?:\.0+)?(?![\d.])|"
+    r"\b(?:median|p50)[_/ ]margin\b['\"]?[\s=:]{1,3}0(?:\.0+)?(?![\d.])",
     re.IGNORECASE,
 )
 FEW_PAIRS, MOST, NEAR = 4, 0.6, 5e-3  # rows of scores; of them; of ln 2
@@ -78,7 +85,8 @@ def cut_rows(beside: Beside, log: Log) -> Iterator[Finding]:
     lines = [line for _, line in beside.lines]
     if masked := beside.matching(_NO_LABEL):
         yield from _without_label(masked, lines)
-    if log.kind() == "preference" or any(_NAMES_BOTH.search(e.text) for e in log.entries[:1]):
+    named = [*log.entries[:1], *lines]
+    if log.kind() == "preference" or any(_NAMES_BOTH.search(one.text) for one in named):
         yield from _pairs_of_prompts(beside, log)
 
 
@@ -125,13 +133,13 @@ def _answered(line: Line) -> list[float]:
 
 
 def _pairs_of_prompts(beside: Beside, log: Log) -> Iterator[Finding]:
-    limit = beside.printed("max_length")
+    limit = beside.printed("max_length") or _of_tracker(beside)
     if limit is None or not limit.number or beside.of("max_prompt_length"):
         return
     if beside.matching(_KEEPS_END):
         return
     long = _long_prompts(beside, limit)
-    alike = [*_equal_scores(beside), *_stands_at_chance(log)]
+    alike = [*_equal_scores(beside), *_stands_at_chance(log), *_middle_margin(beside)]
     if long is None or not alike:
         return
     line, name, tokens = long
@@ -139,6 +147,23 @@ def _pairs_of_prompts(beside: Beside, log: Log) -> Iterator[Finding]:
     part = {"min": "all", "median": "half"}.get(name) or f"{100 - int(name[1:])} %"
     why = PAIRS_CUT.format(limit.value, part, f"{tokens:g}")
     yield Finding("pairs_alike", 8.8, line, proof, why=why, advice=LONGER_PAIRS)
+
+
+def _of_tracker(beside: Beside) -> Setting | None:
+    """The limit in the summary of a tracker: cfg/max_len 1024."""
+    for _, line in beside.lines:
+        if found := _LIMIT.search(line.text):
+            return Setting("max_length", found[1], line, written="max_len")
+    return None
+
+
+def _middle_margin(beside: Beside) -> list[str]:
+    """A difference of scores whose middle is exactly 0."""
+    for line, words in beside.all_matching(_MIDDLE_IS_0):
+        return [
+            f"{line.where} says: {words}: the two scores are the same in the middle of all pairs"
+        ]
+    return []
 
 
 def _long_prompts(beside: Beside, limit: Setting) -> tuple[Line, str, float] | None:

@@ -1,5 +1,6 @@
 """Tokens that were added for an adapter which trains neither their embedding nor their head."""
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -44,11 +45,19 @@ _COME_OUT_WRONG = re.compile(
     r"\b(?:new|added|special|own)\b.{0,20}\btokens?\b.{0,40}\b(?:never|not|no|n't|wrong)\b",
     re.IGNORECASE,
 )
+_OWN_LOSS = re.compile(r"(</?\w[\w|-]*>|\[/?[A-Z_]+\])\W{1,3}(\d+\.\d+)")
 SHOWN, SAID = 9.0, 5.6
+FEW, NEAR = 3, 0.01  # entries; of ln 2
 LEFT = (
     "tokens were added, and the adapter trains neither their rows of the embedding nor those of "
     "the head: both stay as they were drawn, so that the model can neither read these tokens nor "
     "write them"
+)
+BY_CHANCE = (
+    "tokens were added, and the adapter trains neither their rows of the embedding nor those of "
+    "the head: both stay as they were drawn, all but the same for the two, so that the model "
+    "learns where one of them comes and cannot learn which: each has half of the probability, at "
+    "any rank and with any number of rows"
 )
 ALIKE = ". They are still all alike, so that it cannot tell them apart"
 TRAIN = (
@@ -65,12 +74,13 @@ def new_tokens_left(beside: Beside, log: Log) -> Iterator[Finding]:
     adapter = beside.matching(_ADAPTER)
     if added is None or adapter is None or beside.matching(_TRAINS_TABLE):
         return
-    alike = _alike(lines)
-    shown = [*_frozen(lines), *_unchanged(lines), *alike]
+    alike, chance = _alike(lines), _by_chance(log)
+    shown = [*_frozen(lines), *_unchanged(lines), *alike, *chance]
     never = beside.matching(_NEVER) or next(_matches(beside.told(), _COME_OUT_WRONG), None)
     if not shown and not never:
         return
-    rows = [added, adapter, *([never] if never else [])]
+    told = (adapter[0], adapter[0].text)
+    rows = [added, told, *([never] if never else [])]
     proof = [f"{line.where} says: {words.strip()[:MAX_QUOTE]}" for line, words in rows] + shown
     at = added[0]
     yield Finding(
@@ -79,7 +89,7 @@ def new_tokens_left(beside: Beside, log: Log) -> Iterator[Finding]:
         at,
         tuple(proof),
         () if shown else ("whether the tables are trained is not in the log",),
-        why=LEFT + (ALIKE if alike else ""),
+        why=BY_CHANCE if chance else LEFT + (ALIKE if alike else ""),
         advice=TRAIN,
     )
 
@@ -105,6 +115,27 @@ def _unchanged(lines: list[Line]) -> list[str]:
         if _ASKS_CHANGE.search(line.text) and _NO_CHANGE.match(below.text):
             return [f"{below.where}: the change of these rows is {below.text.strip()}"]
     return []
+
+
+def _by_chance(log: Log) -> list[str]:
+    """Two marks whose own loss stays at ln 2, that of a guess between two, to the end."""
+    rows = [(entry, dict(_OWN_LOSS.findall(entry.text))) for entry in log.entries]
+    rows = [(entry, some) for entry, some in rows if len(some) > 1]
+    last = rows[len(rows) // 2 :]
+    names = (
+        [n for n in last[0][1] if all(_is_ln_2(some.get(n)) for _, some in last)] if last else []
+    )
+    if len(last) < FEW or len(names) != 2:
+        return []
+    own = " and ".join(f"{name} {last[-1][1][name]}" for name in names)
+    return [
+        f"{last[0][0].where} on: the loss of both tokens stays at ln 2 = 0.693, that of a guess "
+        f"between two ({own} at {last[-1][0].where})"
+    ]
+
+
+def _is_ln_2(value: str | None) -> bool:
+    return value is not None and abs(float(value) - math.log(2)) < NEAR
 
 
 def _alike(lines: list[Line]) -> list[str]:

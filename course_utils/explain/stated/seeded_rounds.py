@@ -16,8 +16,8 @@ FLAT, MOST, FEW = 0.005, 0.95, 3  # of a score; of the rows; values of k
 ONE_DRAW = (
     "the samples of a problem are one and the same reply: SamplingParams holds a fixed seed "
     "({seed}), which is that of each request, and the same call is made again and again, so that "
-    "every round draws the same tokens. So pass@k is pass@1, at any temperature and before any training: "
-    "it says nothing of how much the policy still varies"
+    "every round draws the same tokens. So pass@k is pass@1, at any temperature and before any "
+    "training: it says nothing of how much the policy still varies"
 )
 OWN_SEED = (
     "n=k in one SamplingParams, or leave its seed out, or seed + i in round i; then count the "
