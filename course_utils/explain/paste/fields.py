@@ -9,7 +9,7 @@ _PATTERNS = tuple(
     for name, pattern in (
         (
             "step",
-            r"(train(er|ing)?/)?(global_|opt(im(izer)?)?_)?steps?|current_steps|it(er(ation)?)?|global_step/max_steps",
+            r"(train(er|ing)?/)?(global_)?steps?|opt(im(izer)?)?_step|current_steps|it(er(ation)?)?|global_step/max_steps",
         ),
         ("epoch", r"(train(er|ing)?/)?epochs?"),
         ("skipped", r"number of skipped iterations|skipped( steps)?"),

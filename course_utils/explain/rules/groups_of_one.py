@@ -16,6 +16,7 @@ _REPLIES = re.compile(
     r"['\"]?\s*[=: ]\s*(\d+)"
 )
 _DEFAULT_IS_ONE = re.compile(r"\bverl\.trainer\.main_ppo\b|\brecipe\.\w+\.main_\w+|main_ppo\.py")
+_COMPARES = re.compile(r"\b(?:dr_?)?(?:grpo|dapo)\w*", re.IGNORECASE)
 _NESTED = re.compile(r"^\s*['\"]?n['\"]?\s*[:=]\s*\d+")  # under rollout:
 _COUNTED = re.compile(r"\bunique (?P<what>[\w ]+?)\s*[:=]\s*(?P<n>\d+)", re.IGNORECASE)
 _ROWS = re.compile(r"\b(?:rows|replies|samples|trajectories|responses)\s*[:=]\s*(\d+)", re.I)
@@ -76,7 +77,12 @@ def groups_of_one(log: Log, beside: Beside) -> Finding | None:
 def _one_reply(log: Log, beside: Beside, replies: tuple[Line, str] | None) -> Finding | None:
     """A group of one reply, as it is set or where nothing sets it, and advantages that show it."""
     default, shown = beside.matching(_DEFAULT_IS_ONE), _without_baseline(log)
-    if not shown or not (replies or default) or (replies is None and beside.matching(_NESTED)):
+    if (
+        not shown
+        or beside.matching(_COMPARES) is None
+        or not (replies or default)
+        or (replies is None and beside.matching(_NESTED))
+    ):
         return None
     names = ("advantage_mean", "advantage_min", "advantage_max", "reward")
     at, words = replies or default

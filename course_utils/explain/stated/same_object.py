@@ -1,6 +1,7 @@
 """A reference that is the policy itself: code that gives it a second name, and makes no copy."""
 
 import ast
+import math
 import re
 from collections.abc import Iterator
 
@@ -9,12 +10,12 @@ from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import bound, calls, name_of, statements
 from course_utils.explain.paste.entries import MAX_QUOTE, Line
 from course_utils.explain.paste.log import Log, finite
-from course_utils.explain.rules.preference import LN_2
 
 _OF_REFERENCE = re.compile(r"^(?:ref\w*|\w+_ref|frozen\w*|old_(?:policy|model)|init(?:ial)?_\w+)$")
 _ITSELF = {"eval", "train", "requires_grad_", "to", "cuda", "half", "float", "bfloat16", "cpu"}
 _OPTIMIZERS = re.compile(r"adam|sgd|optim|lion|adafactor|muon", re.IGNORECASE)
 _WITHOUT_ADAPTER = re.compile(r"disable_adapter|set_adapter\(")
+LN_2 = math.log(2)
 SHOWN, SAID, NEAR = 9.3, 8.2, 1e-4
 ONE_OBJECT = (
     "policy and reference are one object: `{code}` gives the policy a second name and copies "
