@@ -36,7 +36,7 @@ ALONE = [
 
 def test_where_only_one_ranks_output_is_left_no_cause_is_named():
     told = answer("I only kept the output of rank 0.", *RUN, *ALONE)
-    assert not told.causes and "other 3 is said to be lost" in told.worries[0]
+    assert not told.causes and "other 3 is not in this paste" in told.worries[0]
 
 
 def test_a_wait_that_is_broken_over_two_lines_is_read():
@@ -78,3 +78,33 @@ def test_a_prepared_schedule_is_told_by_the_total_that_is_printed():
 def test_a_schedule_that_nothing_prepares_is_not_blamed_on_the_processes():
     first = answer(*HEAD[1:2], *HEAD[3:], *ROWS).causes[0]
     assert first.key == "schedule_repeats" and "(step 200)" in " ".join(first.for_it)
+
+
+ONCE = [
+    "data.train_batch_size=128 actor_rollout_ref.actor.ppo_mini_batch_size=128",
+    *(
+        f"step:{n} - actor/pg_loss:0.001 - actor/pg_clipfrac:0.0 - actor/ppo_kl:0.0 - "
+        f"actor/grad_norm:0.2{n} - critic/score/mean:0.4{n} - val-core/own/acc/mean@1:0.3{n}"
+        for n in range(1, 9)
+    ),
+]
+
+
+def test_nothing_is_clipped_where_each_batch_gives_one_update_and_the_policy_learns():
+    told = answer(*ONCE)
+    assert told.is_healthy and told.no_faults[0].key == "on_policy_zero_loss"
+    assert "one update for each batch" in " ".join(told.no_faults[0].for_it)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("ppo_mini_batch_size=128", "ppo_mini_batch_size=32"),
+        ("ppo_mini_batch_size=128", "ppo_mini_batch_size=128 actor.ppo_epochs=2"),
+        ("pg_loss:0.001", "pg_loss:0.301"),
+        ("val-core/own/acc/mean@1:0.3", "lr:0.3"),
+    ],
+)
+def test_several_updates_or_no_evaluation_do_not_show_a_healthy_run(old, new):
+    text = "\n".join(ONCE)
+    assert old in text and not answer(text.replace(old, new)).is_healthy

@@ -23,8 +23,8 @@ UNSEEN = (
 )
 ONE_ALONE = (
     "rank {last} waits in {wait}, which {size} processes share, and the output of the other "
-    "{missing} is said to be lost: why one of them did not come (dead, in other code, waiting for "
-    "data, or the network) is in no line here. Keep the output of all ranks and their flight "
+    "{missing} is not in this paste: why one of them did not come (dead, in other code, waiting "
+    "for data, or the network) is in no line here. Keep the output of all ranks and their flight "
     "recorder (TORCH_NCCL_TRACE_BUFFER_SIZE), dmesg and Xid errors, and go on from the last "
     "checkpoint to see whether it comes at the same step"
 )

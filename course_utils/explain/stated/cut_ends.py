@@ -48,6 +48,7 @@ _RUNS_ON = re.compile(
     re.IGNORECASE,
 )
 _LIST = re.compile(r"^\W*(?:\w+\W+)?\[.*\d\s*\]\W*$")
+_LABELS = re.compile(r"\blabels?(?:_ids)?\b")
 ENDS = (151645, 128009, 32007, 100257)  # the end of a turn: of Qwen, Llama 3, Phi 3, OLMo
 IGNORED = -100
 MOST, FEW, A_TOKEN, FAR = 0.6, 5, 4.5, 1.4  # of lines, of rows; lines; bytes; times the limit
@@ -76,11 +77,11 @@ def ends_cut(beside: Beside, log: Log) -> Iterator[Finding]:
         *_full_batches(parts, beside, limit),
         *_middle_above(beside, limit),
         *_by_size(beside, limit),
-        *_shown_without_end(beside),
     ]
     longest = next(_at_the_limit(beside, limit), None)
     if not signs:
         return
+    signs += _shown_without_end(beside)
     proof = [limit.said, *([longest] if longest else []), *signs]
     proof.append(f"{runs_on[0].where} says: {runs_on[0].text.strip()[:MAX_QUOTE]}")
     weight = 8.8 if len(signs) > 1 or longest else 7.8
@@ -143,7 +144,7 @@ def _shown_without_end(beside: Beside) -> Iterator[str]:
     for number, line in enumerate(lines):
         ids = [int(one) for one in re.findall(r"-?\d+", line.text)]
         named = " ".join(one.text for one in lines[max(0, number - 1) : number + 1])
-        if not _LIST.match(line.text) or not re.search(r"\blabels?(?:_ids)?\b", named):
+        if not _LIST.match(line.text) or "[:" in named or not _LABELS.search(named):
             continue
         ends = {
             end for end in ENDS if any(re.search(rf"\b{end}\b", o.text) for o in lines[:number])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Line, place
-from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.log import Log, finite
 
 _TAKEN_APART = re.compile(
     r"(?P<how>\.explode\(|\bsplit_documents\(|\bcreate_documents\(|"
@@ -35,6 +35,7 @@ _ELSEWHERE = re.compile(
 )
 _SCORE = re.compile(r"(?<![\d.])(?:0?\.\d{2,4}|\d\d(?:\.\d+)? ?%)")
 FEW, SHOWN, SAID = 1.5, 8.8, 6.8  # rows of each
+LOWER = 0.9  # of the score that was measured
 BOTH_SIDES = (
     "rows of one and the same source stand in training and in the evaluation: {how} makes several "
     "rows of each, and the split goes by row. What they share (label, wording, quotes, signature) "
@@ -56,7 +57,7 @@ def split_by_row(beside: Beside, log: Log) -> Iterator[Finding]:
     split = next((one for one in lines[apart:] if _SPLIT.search(one.text)), None)
     if split is None:
         return
-    counted, elsewhere = _counted(lines), _falls_elsewhere(lines)
+    counted, elsewhere = _counted(lines), _falls_elsewhere(lines, log)
     if not elsewhere:
         return
     proof = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in (lines[apart], split)]
@@ -79,9 +80,17 @@ def _counted(lines: list[Line]) -> list[str]:
     return []
 
 
-def _falls_elsewhere(lines: list[Line]) -> list[str]:
-    """A line that gives a lower score for rows of another time or place."""
+def _falls_elsewhere(lines: list[Line], log: Log) -> list[str]:
+    """A line that gives a far lower score for rows of another time or place."""
+    held_out = (*log.values("eval_accuracy"), *log.values("eval_f1"))
     for line in lines:
-        if _ELSEWHERE.search(line.text) and _SCORE.search(line.text):
+        scores = [_share(one) for one in _SCORE.findall(line.text)]
+        if not _ELSEWHERE.search(line.text) or not scores:
+            continue
+        if min(scores) < LOWER * max([*scores, *finite(held_out)]):
             return [f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}"]
     return []
+
+
+def _share(text: str) -> float:
+    return float(text.rstrip(" %")) / (100 if "%" in text else 1)

@@ -11,7 +11,7 @@ from course_utils.explain.paste.code import bound, calls, name_of, statements
 from course_utils.explain.paste.entries import MAX_QUOTE, Line
 from course_utils.explain.paste.log import Log, finite
 
-_OF_REFERENCE = re.compile(r"^(?:ref\w*|\w+_ref|frozen\w*|old_(?:policy|model)|init(?:ial)?_\w+)$")
+_OF_REFERENCE = re.compile(r"^(?:ref\w*|\w+_ref|frozen\w*|init(?:ial)?_(?:model|policy))$")
 _ITSELF = {"eval", "train", "requires_grad_", "to", "cuda", "half", "float", "bfloat16", "cpu"}
 _OPTIMIZERS = re.compile(r"adam|sgd|optim|lion|adafactor|muon", re.IGNORECASE)
 _WITHOUT_ADAPTER = re.compile(r"disable_adapter|set_adapter\(")

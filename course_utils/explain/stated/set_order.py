@@ -11,7 +11,8 @@ from course_utils.explain.paste.entries import MAX_QUOTE, Line, place
 from course_utils.explain.paste.log import Log
 
 _KEPT = re.compile(
-    r"PYTHONHASHSEED\W{1,3}\d|\b(?:json|pickle|joblib|yaml)\.(?:dump|load)|\blabel2id\s*=|"
+    r"PYTHONHASHSEED\W{1,3}\d|\b(?:json|pickle|joblib|yaml|torch)\.(?:dumps?|loads?|save)\("
+    r"[^)]*(?:label|class|name|id2|2id|map)|\blabel2id\s*=|"
     r"\bid2label\b\s*[=\[]|config\.id2label",
     re.IGNORECASE,
 )
@@ -19,6 +20,7 @@ _SCORED = re.compile(
     r"^\W*(?P<name>acc(?:uracy)?|f1|macro[_ -]f1|exact match)\W{1,3}(?P<value>\d*\.\d+)\W*$", re.I
 )
 _SCRIPT = re.compile(r"^\W*(?:#\s*)?(?:python3?\s+)?(?P<name>[\w/-]+\.py)\b")
+_RUN = re.compile(r"^\W*(?P<run>(?:python3?|torchrun|accelerate launch) \S+\.py\b.*)")
 _AGAIN = re.compile(
     r"\b(?:every|each) time\b|\beach (?:start|run|restart)\b|\banother (?:number|result|score)\b|"
     r"\bdifferent (?:number|result|score|accurac\w+)\b|\b(?:re)?start (?:it |\w+\.py )?again\b",
@@ -48,19 +50,12 @@ def numbered_by_a_set(beside: Beside, log: Log) -> Iterator[Finding]:
     if found is None:
         return
     made, code = found
-    scores, twice = _scores(beside, log), _two_programs(beside, made)
-    again = next(
-        (
-            f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}"
-            for one in beside.told()
-            if _AGAIN.search(one.text)
-        ),
-        "",
-    )
-    if not (scores or (twice and again)):
+    scores, twice, told = _scores(beside, log), _two_programs(beside, made), _told(beside)
+    again = told or _runs(beside)
+    if not (told and twice) and not (again and scores):
         return
     proof = [f"{made.where} says: {made.text.strip()[:MAX_QUOTE]}", *scores, *twice]
-    proof += [again] if again else []
+    proof += again
     why = UNORDERED.format(code=code)
     weight = SURE if scores else FOLLOWS
     yield Finding("evaluation_rows_differ", weight, made, tuple(proof), why=why, advice=IN_ORDER)
@@ -116,6 +111,19 @@ def _scores(beside: Beside, log: Log) -> list[str]:
         f"{first.where} to {last.where}: {found[0][1]['name']} is "
         f"{', '.join(f'{value:g}' for value in values[:4])}, another one each time"
     ]
+
+
+def _told(beside: Beside) -> list[str]:
+    """That each start is said to give another number."""
+    told = next((one for one in beside.told() if _AGAIN.search(one.text)), None)
+    return [f"{told.where} says: {told.text.strip()[:MAX_QUOTE]}"] if told else []
+
+
+def _runs(beside: Beside) -> list[str]:
+    """That one program was run several times."""
+    runs = [(line, m["run"]) for _, line in beside.lines if (m := _RUN.match(line.text))]
+    same = [line for line, name in runs if sum(name == other for _, other in runs) > 1]
+    return [f"{line.where} says: {line.text.strip()[:80]}" for line in same[-1:]]
 
 
 def _two_programs(beside: Beside, made: Line) -> list[str]:
