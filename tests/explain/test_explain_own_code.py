@@ -153,3 +153,10 @@ def test_rounds_without_one_seed_or_that_find_more_are_no_fault(old, new):
     text = "\n".join([*RUN, *ROUNDS])
     assert old in text
     assert first(text.replace(old, new)) is None
+
+
+def test_a_term_without_a_known_vocabulary_is_named_without_a_factor():
+    code = "kl = F.kl_div(F.log_softmax(s, -1), F.softmax(t, -1))"
+    rows = [f"step {n} loss 2.{9 - n} kl 0.0000{n}" for n in range(1, 8)]
+    answer = explain("\n".join([code, "loss = ce + kl", *rows, ""]))
+    assert not any("times the" in row for one in answer.causes for row in one.for_it)
