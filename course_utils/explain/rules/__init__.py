@@ -48,6 +48,7 @@ from course_utils.explain.rules import (
     rows_by_id,
     rows_packed,
     same_scores,
+    sorted_rows,
     staleness,
     start,
     still,
@@ -60,6 +61,7 @@ from course_utils.explain.rules import (
     unfilled,
     unreached,
     unsent,
+    value_clip,
     without_advantage,
 )
 
@@ -76,7 +78,15 @@ BESIDE_SETTINGS = (
     reward_patterns,
     *(reward_code, rows_by_id, kept_in_bfloat16, learns_anyway, rows_packed, looks_worse),
     *(rope_base, unreached, checkpointed, unsent, groups_of_one, kl_sign, uncorrected),
-    *(micro_batches, loss_of_kl, logged_otherwise, probabilities, few_elements),
+    *(
+        micro_batches,
+        loss_of_kl,
+        logged_otherwise,
+        probabilities,
+        few_elements,
+        value_clip,
+        sorted_rows,
+    ),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,

@@ -7,6 +7,7 @@ from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.log import Log
 from course_utils.explain.stated.benchmarks import turned_round
 from course_utils.explain.stated.class_weights import weights_in_another_order
+from course_utils.explain.stated.clip_range import narrow_for_tokens
 from course_utils.explain.stated.comparisons import compared
 from course_utils.explain.stated.cut_rows import cut_rows
 from course_utils.explain.stated.divided_divergence import kl_over_the_words
@@ -25,9 +26,11 @@ from course_utils.explain.stated.module_names import names_apart
 from course_utils.explain.stated.new_tokens import new_tokens_left
 from course_utils.explain.stated.opened_tags import opened_by_the_prompt
 from course_utils.explain.stated.optimizer_order import made_before
+from course_utils.explain.stated.overlong_buffer import penalised_from_the_start
 from course_utils.explain.stated.packed_code import packed_without_bounds
 from course_utils.explain.stated.padding_free import joined_without_flash
 from course_utils.explain.stated.pairs_by_order import turned_by_its_order
+from course_utils.explain.stated.plain_kl import plain_difference_in_the_loss
 from course_utils.explain.stated.plans import plans
 from course_utils.explain.stated.principal_adapter import base_counts_twice
 from course_utils.explain.stated.prompt_again import prompt_again
@@ -113,4 +116,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     groups_of_other_prompts,
     copies_in_the_batch,
     kl_over_the_words,
+    penalised_from_the_start,
+    plain_difference_in_the_loss,
+    narrow_for_tokens,
 )
