@@ -31,6 +31,7 @@ from course_utils.explain.rules import (
     micro_batches,
     no_reference,
     nonfinite,
+    older_in_queue,
     one_candidate,
     past_the_end,
     policy,
@@ -39,6 +40,7 @@ from course_utils.explain.rules import (
     printed,
     probabilities,
     rates,
+    reference_reloaded,
     replies,
     reply_weights,
     resumes,
@@ -78,15 +80,8 @@ BESIDE_SETTINGS = (
     reward_patterns,
     *(reward_code, rows_by_id, kept_in_bfloat16, learns_anyway, rows_packed, looks_worse),
     *(rope_base, unreached, checkpointed, unsent, groups_of_one, kl_sign, uncorrected),
-    *(
-        micro_batches,
-        loss_of_kl,
-        logged_otherwise,
-        probabilities,
-        few_elements,
-        value_clip,
-        sorted_rows,
-    ),
+    *(micro_batches, loss_of_kl, logged_otherwise, probabilities, few_elements),
+    *(value_clip, sorted_rows, older_in_queue, reference_reloaded),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,

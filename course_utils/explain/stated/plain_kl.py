@@ -33,8 +33,8 @@ K1 = (
 )
 K3 = (
     "k3 in the loss, exp(d) - d - 1 with d = ref_logp - logp (low_var_kl in verl), or k2, "
-    "d**2 / 2; or take coefficient times the detached difference from the reward. Compare the KL at two "
-    "coefficients: they must differ"
+    "d**2 / 2; or take coefficient times the detached difference from the reward. Compare the KL "
+    "at two coefficients: they must differ"
 )
 
 
