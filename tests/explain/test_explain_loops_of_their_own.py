@@ -160,6 +160,17 @@ READ = ['ids = batch["idx"]', 'gt = data["answer"][idx]']
         [NUMBERED, "data = data.shuffle(seed=1)", *READ],
         ['data = data.add_column("idx", range(len(data)))', "data = data.sort('length')", *READ],
         [NUMBERED, "data = data.filter(short)", READ[0], 'gold = data[int(idx)]["solution"]'],
+        [NUMBERED, "train = data.shuffle(seed=1)", READ[0], 'gold = train[row_id]["answer"]'],
+        [
+            'rows = [{**row, "idx": n} for n, row in enumerate(rows)]',
+            "random.shuffle(rows)",
+            'want = rows[sample["idx"]]["label"]',
+        ],
+        [
+            'df["idx"] = range(len(df))',
+            "df = df.sample(frac=1.0, random_state=0)",
+            'want = df.iloc[sample["idx"]]["label"]',
+        ],
     ],
 )
 def test_rows_that_are_moved_behind_their_numbers_are_read_at_other_places(code):

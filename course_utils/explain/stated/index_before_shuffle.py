@@ -43,9 +43,10 @@ def looked_up_by_an_old_number(beside: Beside, log: Log) -> Iterator[Finding]:
         for name, column in _numbers(one):
             numbered[name] = (line, column)
             moved.pop(name, None)
-        for name, how in _moved(one):
-            if name in numbered:
-                moved.setdefault(name, (line, how))
+        for rows, name, how in _moved(one):
+            if rows in numbered and (name not in moved or moved[name][1] in _DROPS):
+                numbered[name] = numbered[rows]
+                moved[name] = (line, how)
         for name, text in _looked_up(one, moved):
             column = numbered[name][1]
             if not _is_used(beside, column):
@@ -56,25 +57,34 @@ def looked_up_by_an_old_number(beside: Beside, log: Log) -> Iterator[Finding]:
             proof += _rewards(log)
             why = OTHER_ROWS.format(what=f"{how}()", where=text)
             advice = CARRY.format(what=how)
-            yield Finding("reward_of_other_row", 8.8, line, tuple(proof), why=why, advice=advice)
+            weight = 6.4 if how in _DROPS else 8.8  # of those nothing may have been left out
+            yield Finding("reward_of_other_row", weight, line, tuple(proof), why=why, advice=advice)
             return
 
 
 def _numbers(one: ast.stmt) -> Iterator[tuple[str, str]]:
-    """Rows that get a column of their own places: by map with_indices, or add_column(range)."""
+    """Rows that get a column of their own places: by map with_indices, add_column(range), by
+    enumerate, or df["idx"] = range(...)."""
     target = name_of(one.targets[0]) if isinstance(one, ast.Assign) else ""
+    if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Subscript):
+        column, rows = one.targets[0].slice, name_of(one.targets[0].value)
+        named = isinstance(column, ast.Constant) and _NUMBER.match(str(column.value))
+        if named and any(name_of(call.func) in ("range", "arange") for call in calls(one.value)):
+            yield rows, str(column.value)
     for call in calls(one) if target else ():
         how = name_of(call.func)
-        texts = [n.value for n in ast.walk(call) if isinstance(n, ast.Constant)]
+        inside = one.value if how == "enumerate" else call
+        texts = [n.value for n in ast.walk(inside) if isinstance(n, ast.Constant)]
+        texts += [n.arg for n in ast.walk(inside) if isinstance(n, ast.keyword)]
         column = next((t for t in texts if isinstance(t, str) and _NUMBER.match(t)), "")
         is_counted = how == "map" and any(k.arg == "with_indices" for k in call.keywords)
         is_added = how == "add_column" and any(name_of(c.func) == "range" for c in calls(call))
-        if column and (is_counted or is_added):
+        if column and (is_counted or is_added or how == "enumerate"):
             yield target, column
 
 
-def _moved(one: ast.stmt) -> Iterator[tuple[str, str]]:
-    """Rows that are put into another order, or of which some are left out."""
+def _moved(one: ast.stmt) -> Iterator[tuple[str, str, str]]:
+    """Rows that are put into another order, or of which some are left out, and their new name."""
     target = name_of(one.targets[0]) if isinstance(one, ast.Assign) else ""
     for call in calls(one):
         how = name_of(call.func)
@@ -82,10 +92,10 @@ def _moved(one: ast.stmt) -> Iterator[tuple[str, str]]:
             continue
         held = name_of(call.func.value) if isinstance(call.func, ast.Attribute) else ""
         given = name_of(call.args[0]) if call.args else ""
-        if target and held == target and how in _MOVES | _DROPS:
-            yield target, how
-        elif not target and how == "shuffle" and held in ("random", "rng") and given:
-            yield given, how
+        if target and held:
+            yield held, target, how
+        elif not target and how == "shuffle" and given:
+            yield given, given, how
 
 
 def _looked_up(one: ast.stmt, moved: dict[str, tuple[Line, str]]) -> Iterator[tuple[str, str]]:
@@ -93,7 +103,8 @@ def _looked_up(one: ast.stmt, moved: dict[str, tuple[Line, str]]) -> Iterator[tu
     for node in ast.walk(one):
         if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Subscript):
             continue
-        name, keys = name_of(node.value.value), (node.value.slice, node.slice)
+        rows, keys = node.value.value, (node.value.slice, node.slice)
+        name = name_of(rows.value if name_of(rows) in ("iloc", "values") else rows)
         columns = [k.value for k in keys if isinstance(k, ast.Constant)]
         places = [k for k in keys if not isinstance(k, ast.Constant | ast.Slice)]
         is_answer = any(isinstance(c, str) and _ANSWER.match(c) for c in columns)
