@@ -112,6 +112,14 @@ def test_a_difference_of_log_probs_in_the_loss_pulls_nowhere():
     assert first("kl = ref_logp - logp", "loss += beta * masked_mean(kl, m)").key == one.key
 
 
+def test_the_difference_is_seen_under_other_names():
+    code = ["per_token_kl = per_token_logps - ref_per_token_logps"]
+    added = "per_token_loss = per_token_loss + self.beta * per_token_kl"
+    assert first(*code, added).key == "kl_without_effect"
+    code = ["log_ratio = out['logp'] - out['ref_logp']", "pen = (log_ratio * mask).mean()"]
+    assert first(*code, "loss = pg + kl_weight * pen").key == "kl_without_effect"
+
+
 @pytest.mark.parametrize(
     "setting",
     [

@@ -22,7 +22,9 @@ _IN_THE_LOSS = re.compile(r"\buse[-_]kl[-_]loss\b(?!['\"]?\s*[:=]\s*['\"]?false)
 _UNBIASED = re.compile(
     r"\buse[-_]unbiased[-_]kl\b|kl_loss_coef['\"]?\s*[:= ]\s*0(?:\.0*)?(?![\d.])"
 )
-_WEIGHED = re.compile(r"ratio|weight|(?:^|_)(?:is|tis|rho)(?:_|$)", re.IGNORECASE)
+_WEIGHED = re.compile(
+    r"(?<!log)(?<!log_)ratio|importance|is_weight|^(?:is|iw|tis|rho)(?:_|$)", re.IGNORECASE
+)
 _CUT = {"detach", "item", "no_grad"}
 _EVEN = {"exp", "expm1", "square", "pow", "abs"}  # what makes another estimate of it
 K1 = (
