@@ -46,9 +46,9 @@ _PATTERNS = tuple(
         ("critic_loss", r"critic/vf_loss|vf_loss|value_loss|critic[_ ]loss|loss/value_avg"),
         (
             "critic_value",
-            r"critic/vpred_mean|values?|(critic/)?values?[_/]mean",
+            r"critic/vpred_mean|values|(critic/)?values?[_/]mean",
         ),
-        ("returns", r"returns?|(critic/)?returns?[_/]mean"),
+        ("returns", r"returns|(critic/)?returns?[_/]mean"),
         ("critic_grad_norm", r"critic/grad_norm"),
         (
             "policy_loss",
@@ -129,7 +129,7 @@ _PATTERNS = tuple(
         ("overlong_share", r"(\w+/)*overlong([/_](mean|share|ratio))?"),
         (
             "queued",
-            r"(\w+/)*(out_?q|q(ueue)?_?(size|len(gth)?|depth)|queue|queue/size|backlog|"
+            r"(\w+/)*(out_?q|q(ueue)?_?(size|len(gth)?|depth)|queue/size|backlog|"
             r"(queued|ready)_(groups|samples|batches|rollouts))",
         ),
         ("throughput", r"(\w+/)*throughput|(\w+/)*tokens?_per_sec(ond)?"),
