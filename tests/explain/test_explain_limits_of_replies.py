@@ -71,6 +71,8 @@ def test_a_clip_range_of_whole_replies_clips_ratios_of_tokens(level):
         ["--adam-eps 1e-8 --norm-epsilon 1e-5", "optimizer: epsilon: 1e-6", "loss_mode: vanilla"],
         ["eps_clip: 0.2", "eps_clip_high: 0.28", "loss_mode: vanilla"],
         ["response_length/clip_ratio 0.0003", "loss_mode: vanilla"],
+        ["clip_ratio 0.0003 in the last update", "loss_mode: vanilla"],
+        ["--eps-clip 3e-4 --eps-clip-high 4e-4 --advantage-estimator gspo"],
         [*NARROW, "loss_mode: vanilla", *(f"step: {n} - pg_clipfrac: 0.0" for n in range(1, 5))],
     ],
 )
@@ -140,6 +142,7 @@ def test_a_setting_of_k1_in_the_loss_pulls_nowhere(setting):
         [*K1[:1], "kl_mean = (kl_term ** 2 / 2).mean()", K1[2]],
         [*K1[:1], "kl_mean = (ratio * kl_term).mean()", K1[2]],
         [*K1[:1], "kl_mean = kl_term.detach().mean()", K1[2]],
+        [*K1[:1], "kl_mean = k3(kl_term).mean()", K1[2]],
         ["--use-kl-loss --kl-loss-type low_var_kl"],
         ["--use-kl-loss --kl-loss-type k1 --use-unbiased-kl"],
         ["--kl_estimator k1 --init_kl_coef 0.01"],

@@ -213,6 +213,7 @@ def test_a_mask_of_rendered_prefixes_shifts_where_thoughts_are_left_out():
     [
         [*RENDERED, *LENGTHS],
         [THINKS, *RENDERED],
+        ["model: Qwen3-4B-Instruct-2507", *RENDERED, *LENGTHS],
         [THINKS, "preserve_thinking=True", *RENDERED, *LENGTHS],
         [THINKS, *RENDERED, "len(loss_mask) = 900", "len(output_ids) = 900"],
         [THINKS, "ids = tok.apply_chat_template(conv, tokenize=True)", *LENGTHS],
@@ -257,6 +258,7 @@ def test_a_table_in_which_a_loss_goes_with_the_micro_batch_is_enough():
         [one.replace("/ max_gen_len", "/ micro.mask.sum()") for one in SUMMED],
         [one.replace(".sum() /", ".sum(-1).mean() /") for one in SUMMED],
         [one.replace("(loss / n_micro)", "loss") for one in SUMMED],
+        ["micro_batch_size: 1", *SUMMED],
         [one.replace("(loss / n_micro)", "(loss * len(micro) / n_micro)") for one in SUMMED],
         ["mbs  mem  loss", "1  10  0.05", "2  20  0.05", "4  40  0.05"],
     ],

@@ -10,10 +10,13 @@ from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.sentences import is_prose
 
 _IS = r"['\"]?(?:\s*[:=]\s*|\s+)['\"]?"
-_RANGE = re.compile(
-    r"(?<![\w/])(?<!\w-)(?P<name>ratio_clip_(?:min|max)|clip_ratio(?:_(?:low|high))?|eps[-_]clip(?:[-_]high)?|"
-    rf"clip_eps(?:ilon)?(?:_(?:low|high))?|cliprange|epsilon(?:_high)?){_IS}"
-    r"(?P<value>\d+(?:\.\d+)?(?:e-?\d+)?)(?![\w.])"
+_LIMITS = (
+    r"ratio_clip_(?:min|max)|clip_ratio(?:_(?:low|high))?|eps[-_]clip(?:[-_]high)?|"
+    r"clip_eps(?:ilon)?(?:_(?:low|high))?|cliprange|epsilon(?:_high)?"
+)
+_RANGE = re.compile(  # a flag, or what is assigned: `clip_ratio 0.001` is measured
+    rf"(?<![\w/-])(?P<dashes>--)?(?P<name>{_LIMITS})(?(dashes)[\s=]|['\"]?\s*[:=])"
+    r"\s*['\"]?(?P<value>\d+(?:\.\d+)?(?:e-?\d+)?)(?![\w.])"
 )
 _LEVEL = re.compile(
     rf"\b(?:sequence_level_importance_ratios{_IS}(?P<flag>true|false)|"

@@ -12,7 +12,7 @@ from course_utils.explain.paste.log import Log
 
 _FIXED = re.compile(
     r"^max_\w*(?:len(?:gth)?|tokens)$|^(?:resp\w*|seq\w*|generation|completion)_?(?:max_?)?len(?:gth)?$|"
-    r"^max_len$|^MAX_\w+$|^norm(?:aliser|alizer|_const\w*)?$",
+    r"^MAX_\w*LEN\w*$",
     re.IGNORECASE,
 )
 _ROWS = re.compile(
@@ -22,6 +22,10 @@ _MICRO = re.compile(r"micro|\bmbs?\b|accum|\.split\(|\.chunk\(", re.IGNORECASE)
 _ACCUMULATED = re.compile(r"/\s*\(?\s*[\w.]*(?:accum|micro|n_mb|num_mb|grad_acc)\w*", re.IGNORECASE)
 _BACKWARD = re.compile(r"\.backward\(|\bbackward\(")
 _SIZE = re.compile(r"^(?:micro_?(?:bs|batch(?:_?size)?)|mbs|per_device\w*|mb)$", re.IGNORECASE)
+_ROW_COUNT = re.compile(
+    r"\b(?:micro_?(?:bs|batch(?:_?size)?)\w*|mbs?|per_device_train_batch_size)\W{1,3}(?P<n>\d+)\b",
+    re.IGNORECASE,
+)
 _OF_THE_LOSS = re.compile(r"loss|\bpg|gn\b|gn_|gnorm|grad|norm", re.IGNORECASE)
 LARGE, FEW, NEAR = 256, 3, 0.1  # a constant that is a length; rows; of a ratio
 SUMMED = (
@@ -82,10 +86,16 @@ def _in_code(beside: Beside) -> tuple[Line, str, str, list[Line]] | None:
         if _ACCUMULATED.search(line.text) and ("loss" in line.text or _BACKWARD.search(line.text))
     ]
     divided = [line for line in divided if not _ROWS.search(line.text.partition("#")[0])]
-    if not summed or not divided:
+    if not summed or not divided or _one_row_each(beside):
         return None
     shown = [summed[0], *([mean[0]] if mean else []), divided[-1]]
     return summed[0], summed[1], mean[1] if mean else "", list(dict.fromkeys(shown))
+
+
+def _one_row_each(beside: Beside) -> bool:
+    """Whether a micro-batch is said to be one row, and never to be more."""
+    sizes = {int(_ROW_COUNT.search(words)["n"]) for _, words in beside.all_matching(_ROW_COUNT)}
+    return sizes == {1}
 
 
 def _is_sum_by_length(value: ast.expr) -> bool:

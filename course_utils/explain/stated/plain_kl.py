@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.code import bound, name_of, statements
+from course_utils.explain.paste.code import bound, calls, name_of, statements
 from course_utils.explain.paste.entries import MAX_QUOTE, Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.sentences import is_prose
@@ -26,7 +26,7 @@ _WEIGHED = re.compile(
     r"(?<!log)(?<!log_)ratio|importance|is_weight|^(?:is|iw|tis|rho)(?:_|$)", re.IGNORECASE
 )
 _CUT = {"detach", "item", "no_grad"}
-_EVEN = {"exp", "expm1", "square", "pow", "abs"}  # what makes another estimate of it
+_KEPT = re.compile(r"mean|sum|avg|agg|reduce|^(?:float|to|clamp|clip|nan_to_num|(?:un)?squeeze)$")
 K1 = (
     "the KL term of the loss is the plain difference of the log-probs (k1). Its value measures the "
     "KL, but the reference in it is a constant, and the gradient that is left, that of the "
@@ -102,7 +102,10 @@ def _holds(value: ast.AST, plain: dict[str, Line]) -> str:
     """The name of a difference that stands in an expression as it is; "" if nothing does."""
     names = list(_names(value))
     held = next((name for name in names if name in plain), "")
-    if not held or _EVEN & set(names) or _CUT & set(names) or any(map(_WEIGHED.search, _by(value))):
+    called = [name_of(call.func) for call in calls(value)]
+    if not held or _CUT & set(names) or not all(map(_KEPT.search, called)):
+        return ""  # of anything else it may be another estimate
+    if any(map(_WEIGHED.search, _by(value))):
         return ""
     is_power = any(isinstance(one, ast.Pow) for one in ast.walk(value))
     return "" if is_power else held

@@ -17,7 +17,7 @@ _CUT = re.compile(
 )
 _MASK = re.compile(r"\b\w*mask\w*\s*(?:\+=|=|\.extend\(|\.append\()|\bmask\b.*\bassistant\b")
 _THINKS = re.compile(
-    r"<think>|\bthinking\b|\breasoning_content\b|\bqwen-?3\b|\bdeepseek-?r1\b", re.I
+    r"<think>|\bthinking\b|\breasoning_content\b|\bqwen-?3\b(?!\S*instruct)|\bdeepseek-?r1\b", re.I
 )
 _KEEPS = re.compile(
     r"preserve_thinking|keep_(?:past_)?(?:thinking|reasoning)|strip_thinking\W+false|"
