@@ -14,37 +14,6 @@ def without(key: str, text: str, old: str, new: str) -> bool:
     return key not in [one.key for one in explain(text.replace(old, new)).causes]
 
 
-def policy(n: int, length: int) -> str:
-    return (
-        f"step:{n} - actor/pg_loss:0.01 - actor/grad_norm:0.2 - critic/score/mean:-0.6{n} - "
-        f"response_length/mean:{length}.0"
-    )
-
-
-LONG = [
-    "+reward_model.reward_kwargs.overlong_buffer_cfg.len=3072 data.max_response_length=3072",
-    *(policy(n, 900 - 90 * n) for n in range(1, 9)),
-]
-
-
-def test_a_buffer_as_long_as_the_limit_makes_every_reply_pay():
-    one = first(*LONG)
-    assert one.key == "answer_outweighed" and "3072 - 3072 = 0 tokens" in one.says
-    assert "768 for 3072" in one.fix and any("get shorter" in row for row in one.for_it)
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("cfg.len=3072", "cfg.len=512"),
-        ("data.max", "reward_model.overlong_buffer.enable=False data.max"),
-        ("max_response_length=3072", "max_response_length=$((1024 * 16))"),
-    ],
-)
-def test_a_short_buffer_or_none_is_no_fault(old, new):
-    assert without("answer_outweighed", "\n".join(LONG), old, new)
-
-
 SINGLE = [
     "python -m verl.trainer.main_ppo algorithm.adv_estimator=grpo data.train_batch_size=512",
     *(

@@ -34,6 +34,7 @@ from course_utils.explain.rules import (
     micro_batches,
     no_reference,
     nonfinite,
+    older_in_queue,
     one_candidate,
     one_seed,
     past_the_end,
@@ -44,6 +45,7 @@ from course_utils.explain.rules import (
     probabilities,
     rates,
     reference_by_place,
+    reference_reloaded,
     replies,
     reply_weights,
     resumes,
@@ -53,6 +55,7 @@ from course_utils.explain.rules import (
     rows_by_id,
     rows_packed,
     same_scores,
+    sorted_rows,
     staleness,
     start,
     still,
@@ -65,6 +68,7 @@ from course_utils.explain.rules import (
     unfilled,
     unreached,
     unsent,
+    value_clip,
     warm_up,
     without_advantage,
 )
@@ -84,6 +88,7 @@ BESIDE_SETTINGS = (
     *(rope_base, unreached, checkpointed, unsent, groups_of_one, kl_sign, uncorrected),
     *(micro_batches, loss_of_kl, logged_otherwise, probabilities, few_elements, kl_turned),
     *(warm_up, adapter_rate, reference_by_place, one_seed, mean_of_means),
+    *(value_clip, sorted_rows, older_in_queue, reference_reloaded),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,

@@ -1,4 +1,4 @@
-"""A soft penalty of long replies whose buffer is as long as the limit, so that all pay it."""
+"""A penalty for overlong replies whose buffer is as long as the limit: it reaches every token."""
 
 import math
 import re
@@ -7,61 +7,100 @@ from collections.abc import Iterator
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Line
-from course_utils.explain.paste.log import Log
-from course_utils.explain.paste.numbers import listed, thirds
+from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.numbers import listed, said, trend
+from course_utils.explain.paste.sentences import is_prose
 
-_NUMBER = r"['\"]?\s*[=:]\s*['\"]?(?P<n>\$?\(*\s*\d+(?:\s*\*\s*\d+)*)(?![\d.]*\w)"
+_NUMBER = r"['\"]?(?:\$\(\(\s*)?(?P<value>\d[\d_]*(?:\s*\*\s*\d[\d_]*)*)(?![\w.])"
+_IS = r"['\"]?(?:\s*[:=]\s*|\s+)"
 _BUFFER = re.compile(
-    r"\b(?:overlong_buffer(?:_len|\.len|_length)|overlong_buffer_cfg\.len|soft_punish_cache|"
-    rf"soft_cache_length){_NUMBER}"
+    r"\b(?:overlong_buffer(?:[._](?:cfg[._])?len(?:gth)?|_size)|overlong[-_]buffer[-_]len(?:gth)?|"
+    rf"soft_cache_length|soft_punish_cache|overlong_cache(?:_len(?:gth)?)?){_IS}{_NUMBER}"
 )
+_HEAD = re.compile(r"^\s*['\"]?overlong_buffer(?:_cfg)?['\"]?\s*:\s*\{?\s*$")
+_LENGTH_BELOW = re.compile(rf"^\s*['\"]?len(?:gth)?{_IS}{_NUMBER}")
 _LIMIT = re.compile(
-    r"(?<![a-z_])(?:max_response_length|max_completion_length|max_completion_len|soft_max_length|"
-    rf"max_resp_len){_NUMBER}"
+    r"\b(?:max_resp(?:onse)?_len(?:gth)?|max_completion_len(?:gth)?|soft_max_length|"
+    rf"rollout[-_]max[-_]response[-_]len|max_new_tokens|generate_max_len){_IS}{_NUMBER}"
 )
-_NOT_USED = re.compile(
-    r"\b(?:enable_overlong_buffer|overlong_buffer(?:_cfg)?[._]enable)['\"]?\s*[=:]\s*['\"]?"
-    r"(?:false|0)\b|\boverlong_(?:buffer[._])?penalty_factor['\"]?\s*[=:]\s*0(?:\.0+)?(?![.\d])",
+_OFF = re.compile(
+    r"overlong_?buffer(?:_?cfg)?[._]?(?:enabled?)?['\"]?\s*[:=]\s*['\"]?(?:false|none|null)\b|"
+    r"\benabled?_overlong_buffer['\"]?\s*[:=]\s*['\"]?false|"
+    r"\b(?:overlong_)?penalty_factor['\"]?\s*[:=]\s*0(?:\.0*)?(?![\d.])",
     re.IGNORECASE,
 )
-SHORTER = 0.8  # of the first third
-ALL_PAY = (
-    "every reply pays the penalty for long ones: it begins at {limit:g} - {buffer:g} = {begin:g} "
-    "tokens (the limit of a reply less the buffer), so that each token costs reward, also in the "
-    "shortest reply. Where all replies of a group are right, or all wrong, that is the only "
-    "difference between them"
+NEARLY, BELOW, SHRUNK, ALL = 0.9, 4, 0.7, 0.9  # of the limit; lines; of the first third; a share
+REACHES = (
+    "the penalty for overlong replies is spread over {buffer} tokens and the limit is {limit}: it "
+    "begins at token {start}, so that {which} tokens of a reply cost something, and a reply earns "
+    "more by being short than by being right. Few cut replies are no sign against it"
 )
-LEARNT = ", and the policy learns to write less, at the cost of its reasoning"
-SMALLER = (
-    "a buffer well below the limit (a quarter of it or less: {few:g} for {limit:g}), or no penalty "
-    "for length; then the reward of a right reply is whole again. Begin again from the model as "
-    "it was"
+SHORTER = (
+    "a buffer that is a small part of the limit ({part} of {limit}), so that only the last tokens "
+    "before it are penalised, or no such penalty (replies that are cut earn nothing anyway); go "
+    "back to weights from before the replies shrank"
 )
 
 
-def all_are_overlong(beside: Beside, log: Log) -> Iterator[Finding]:
-    """A buffer that is not smaller than the limit it is taken from."""
-    buffer, limit = _last(beside, _BUFFER), _last(beside, _LIMIT)
-    if buffer is None or limit is None or beside.matching(_NOT_USED):
+def penalised_from_the_start(beside: Beside, log: Log) -> Iterator[Finding]:
+    """The last buffer that is set is as long as the last limit of a reply."""
+    buffer, limit = _last(beside, _BUFFER) or _nested(beside), _last(beside, _LIMIT)
+    if buffer is None or limit is None or beside.matching(_OFF) or limit[1] <= 0:
         return
-    (line, long), (other, most) = buffer, limit
-    if long < most or not most:
+    if buffer[1] < NEARLY * limit[1]:
         return
-    proof = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in (line, other)]
-    lengths = thirds(log.values("length"))
-    is_learnt = bool(lengths) and lengths[2] < SHORTER * lengths[0]
-    if is_learnt:
-        proof.append(f"the replies get shorter: {listed(lengths)} tokens by thirds of the log")
-    why = ALL_PAY.format(limit=most, buffer=long, begin=most - long)
-    advice = SMALLER.format(few=most // 4, limit=most)
-    why, weight = (why + LEARNT, 9.0) if is_learnt else (why, 7.6)
-    yield Finding("answer_outweighed", weight, line, tuple(proof), why=why, advice=advice)
+    start = max(0, limit[1] - buffer[1])
+    proof = [f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}" for line, _ in (buffer, limit)]
+    shown = [*_all_penalised(log), *_shrinks(log)]
+    why = REACHES.format(
+        buffer=buffer[1], limit=limit[1], start=start, which="nearly all" if start else "all"
+    )
+    advice = SHORTER.format(part=max(1, limit[1] // 8), limit=limit[1])
+    against = () if shown else ("no length or penalty of the replies is read beside it",)
+    key, weight = "length_penalised_throughout", 9.2 if shown else 6.5
+    yield Finding(key, weight, buffer[0], (*proof, *shown), against, why=why, advice=advice)
 
 
 def _last(beside: Beside, pattern: re.Pattern) -> tuple[Line, int] | None:
-    """The last line that sets such a number, which may be written as a product."""
-    found = [(line, m) for _, line in beside.lines if (m := pattern.search(line.text))]
-    if not found:
-        return None
-    line, matched = found[-1]
-    return line, math.prod(map(int, re.findall(r"\d+", matched["n"])))
+    """The last such number outside of sentences: a variable's name in its place is passed over."""
+    found = [
+        (line, _product(one["value"]))
+        for _, line in beside.lines
+        if not is_prose(line.text)
+        for one in pattern.finditer(line.text)
+    ]
+    return found[-1] if found else None
+
+
+def _nested(beside: Beside) -> tuple[Line, int] | None:
+    """The length below the head of a block of settings."""
+    lines = [line for _, line in beside.lines]
+    for number, line in enumerate(lines):
+        for below in lines[number + 1 : number + 1 + BELOW] if _HEAD.match(line.text) else ():
+            if found := _LENGTH_BELOW.match(below.text):
+                return below, _product(found["value"])
+    return None
+
+
+def _product(text: str) -> int:
+    """
+    >>> _product("1024 * 4"), _product("20_480")
+    (4096, 20480)
+    """
+    return math.prod(int(one.strip().replace("_", "")) for one in text.split("*"))
+
+
+def _all_penalised(log: Log) -> list[str]:
+    """That nearly all replies are penalised, in each entry."""
+    shares = finite(log.values("overlong_share"))
+    if not shares or min(shares) < ALL:
+        return []
+    entry = log.series("overlong_share")[0][0]
+    return [f"{said(entry, 'overlong_share')} at {entry.where}, no less in {len(shares)} entries"]
+
+
+def _shrinks(log: Log) -> list[str]:
+    levels = trend(log.values("length"))
+    if levels is None or levels[2] > SHRUNK * levels[0]:
+        return []
+    return [f"replies shrink: {listed(levels)} tokens by thirds of the log"]

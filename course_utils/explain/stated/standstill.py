@@ -9,7 +9,8 @@ from course_utils.explain.paste.entries import MAX_QUOTE, NO_METRIC, Entry, Line
 
 _PARTS = (  # of a model, which are frozen on purpose
     r"\s+(?:[\w-]+ ){0,2}?(?:vectors?|embeddings?|encoders?|backbones?|base|layers?|features?|"
-    r"weights?|towers?|models?|param(?:eter)?s?|llm|lm|ref(?:erence)?|teachers?|trunk|body|copy|\w*bert\w*)\b"
+    r"weights?|towers?|models?|param(?:eter)?s?|llm|lm|ref(?:erence)?|teachers?|trunk|body|copy|"
+    r"\w*bert\w*|tests?|batch(?:es)?|checkpoints?|snapshots?|data|rows|samples?|prompts|policy)\b"
 )
 _STANDS = re.compile(
     r"\b(?:hangs?|hung|hanging|deadlock(?:s|ed)?|freezes|freeze(?! \w)|freeze(?= (?:at|after|on|in|"
@@ -47,7 +48,13 @@ _LEARNS = re.compile(  # what "does not move" where nothing is learnt; a sync of
 )
 _OF_A_PART = re.compile(  # "frozen" is then a weight that is not trained
     r"\b(?:tower|encoder|decoder|backbone|base|layers?|blocks?|embeddings?|vit|projector|head|body|"
-    r"trunk|llm|teacher|experts?|modules?|bottom|everything else|the rest)\b[^.;]{0,20}$",
+    r"trunk|llm|teacher|experts?|modules?|bottom|everything else|the rest|\w+_model|ref(?:erence)?"
+    r"(?: model| policy)?)\b[^.;]{0,20}$",
+    re.IGNORECASE,
+)
+_OF_A_PLAN = re.compile(  # a day from which on nothing may be changed
+    r"\b(?:code|feature|release|config|paper|submission)[ -]$|"
+    r"\b(?:before|until|till|by|after) (?:the|our)(?: \w+)? $",
     re.IGNORECASE,
 )
 _FROZEN = re.compile(r"^(?:frozen|froze|freezes?)$", re.IGNORECASE)
@@ -143,7 +150,7 @@ def _said_so(beside: Beside) -> tuple[Line | None, str]:
                 continue
             if found[0].lower() == "frozen" and _OF_WEIGHTS.search(before):
                 continue
-            if _FROZEN.match(found[0]) and _OF_A_PART.search(before):
+            if _FROZEN.match(found[0]) and (_OF_A_PART.search(before) or _OF_A_PLAN.search(before)):
                 continue
             if _STUCK.match(found[0]) and (is_of_a_number or _is_the_writer(before, after)):
                 continue
