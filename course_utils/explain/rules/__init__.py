@@ -6,6 +6,7 @@ Those of `RULES_OF_SETTINGS` are given what stands beside it as well: `rule(log,
 from course_utils.explain.rules import (
     adapter_rate,
     cache_kept,
+    cached_replies,
     checkpointed,
     collapse,
     counted,
@@ -43,6 +44,7 @@ from course_utils.explain.rules import (
     preference,
     printed,
     probabilities,
+    rate_at_floor,
     rates,
     reference_by_place,
     reference_reloaded,
@@ -88,7 +90,8 @@ BESIDE_SETTINGS = (
     *(rope_base, unreached, checkpointed, unsent, groups_of_one, kl_sign, uncorrected),
     *(micro_batches, loss_of_kl, logged_otherwise, probabilities, few_elements, kl_turned),
     *(warm_up, adapter_rate, reference_by_place, one_seed, mean_of_means),
-    *(value_clip, sorted_rows, older_in_queue, reference_reloaded),
+    *(value_clip, sorted_rows, older_in_queue, reference_reloaded, rate_at_floor),
+    cached_replies,
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,

@@ -43,11 +43,13 @@ from course_utils.explain.stated.principal_adapter import base_counts_twice
 from course_utils.explain.stated.prompt_again import prompt_again
 from course_utils.explain.stated.read_at_first_pad import read_at_first_pad
 from course_utils.explain.stated.reference_order import reference_of_other_rows
+from course_utils.explain.stated.replies_alike import replies_alike
 from course_utils.explain.stated.reply_cuts import cut_at_own_length
 from course_utils.explain.stated.resumed_rate import rate_of_before
 from course_utils.explain.stated.reward_memo import remembered_without_the_reply
 from course_utils.explain.stated.rolled_labels import rolled_after_the_split
 from course_utils.explain.stated.rope_written import base_not_read
+from course_utils.explain.stated.rows_at_the_limit import rows_at_the_limit
 from course_utils.explain.stated.rows_one_by_one import rows_one_by_one
 from course_utils.explain.stated.sampler_defaults import defaults_of_the_model
 from course_utils.explain.stated.score_column import put_behind_the_end
@@ -139,4 +141,6 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     shifted_by_thoughts,
     summed_over_rows,
     reaches_one,
+    replies_alike,
+    rows_at_the_limit,
 )
