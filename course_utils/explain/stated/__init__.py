@@ -16,6 +16,7 @@ from course_utils.explain.stated.every_rank import each_reads_all
 from course_utils.explain.stated.few_positives import copies_in_the_batch
 from course_utils.explain.stated.forward_range import outside_of_float16
 from course_utils.explain.stated.fresh_adapter import still_in_the_first_step
+from course_utils.explain.stated.hashed_order import numbered_by_hash
 from course_utils.explain.stated.held_out_rows import held_out_of_the_training_rows
 from course_utils.explain.stated.image_prompts import counted_without_the_images
 from course_utils.explain.stated.index_before_shuffle import looked_up_by_an_old_number
@@ -27,12 +28,17 @@ from course_utils.explain.stated.mask_marks import all_is_learnt
 from course_utils.explain.stated.merged_by_hand import merged_at_another_scale
 from course_utils.explain.stated.micro_sums import summed_over_rows
 from course_utils.explain.stated.module_names import names_apart
+from course_utils.explain.stated.name_orders import (
+    counted_from_another_number,
+    names_in_two_orders,
+)
 from course_utils.explain.stated.new_tokens import new_tokens_left
 from course_utils.explain.stated.one_of_several import reaches_one
 from course_utils.explain.stated.opened_tags import opened_by_the_prompt
 from course_utils.explain.stated.optimizer_order import made_before
 from course_utils.explain.stated.overlong_buffer import penalised_from_the_start
 from course_utils.explain.stated.packed_code import packed_without_bounds
+from course_utils.explain.stated.pad_hides_end import pad_hides_end
 from course_utils.explain.stated.padding_free import joined_without_flash
 from course_utils.explain.stated.pairs_by_order import turned_by_its_order
 from course_utils.explain.stated.pairs_shown import worse_one_chosen
@@ -143,4 +149,8 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     reaches_one,
     replies_alike,
     rows_at_the_limit,
+    pad_hides_end,
+    names_in_two_orders,
+    numbered_by_hash,
+    counted_from_another_number,
 )

@@ -61,7 +61,7 @@ def numbered_in_each_file(beside: Beside, log: Log) -> Iterator[Finding]:
     if beside.matching(_ONE_MAP):
         return
     lines = [line for _, line in beside.lines]
-    matrix, hits = _turned(beside), _hits(log)
+    matrix, hits = turned(beside), _hits(log)
     shown = [*([matrix[2]] if matrix else []), *_below_chance(log, beside, matrix)]
     for pattern, how in ((_BY_ORDER, ORDERED), (_BY_NAME, NAMED)):
         if not (code := _on_both(lines, pattern)):
@@ -135,7 +135,7 @@ def _below_chance(log: Log, beside: Beside, matrix: tuple[int, Line, str] | None
     ]
 
 
-def _turned(beside: Beside) -> tuple[int, Line, str] | None:
+def turned(beside: Beside) -> tuple[int, Line, str] | None:
     """How many classes a confusion matrix has in which each is answered as one other class."""
     for _, group in groupby(_rows(beside), key=lambda row: (row[0], len(row[2]))):
         block = list(group)
