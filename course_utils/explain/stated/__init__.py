@@ -20,6 +20,7 @@ from course_utils.explain.stated.hashed_order import numbered_by_hash
 from course_utils.explain.stated.held_out_rows import held_out_of_the_training_rows
 from course_utils.explain.stated.image_prompts import counted_without_the_images
 from course_utils.explain.stated.index_before_shuffle import looked_up_by_an_old_number
+from course_utils.explain.stated.kept_of_another import kept_of_another
 from course_utils.explain.stated.label_maps import numbered_in_each_file
 from course_utils.explain.stated.label_types import not_masked, text_as_bool
 from course_utils.explain.stated.learnt_ends import another_end
@@ -48,6 +49,7 @@ from course_utils.explain.stated.prefix_mask import shifted_by_thoughts
 from course_utils.explain.stated.principal_adapter import base_counts_twice
 from course_utils.explain.stated.prompt_again import prompt_again
 from course_utils.explain.stated.read_at_first_pad import read_at_first_pad
+from course_utils.explain.stated.reference_is_policy import reference_is_policy
 from course_utils.explain.stated.reference_order import reference_of_other_rows
 from course_utils.explain.stated.replies_alike import replies_alike
 from course_utils.explain.stated.reply_cuts import cut_at_own_length
@@ -153,4 +155,6 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     names_in_two_orders,
     numbered_by_hash,
     counted_from_another_number,
+    reference_is_policy,
+    kept_of_another,
 )
