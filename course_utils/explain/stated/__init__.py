@@ -10,6 +10,7 @@ from course_utils.explain.stated.class_weights import weights_in_another_order
 from course_utils.explain.stated.clip_range import narrow_for_tokens
 from course_utils.explain.stated.comparisons import compared
 from course_utils.explain.stated.cut_ends import ends_cut
+from course_utils.explain.stated.cut_pairs import cut_pairs
 from course_utils.explain.stated.cut_rows import cut_rows
 from course_utils.explain.stated.divided_divergence import kl_over_the_words
 from course_utils.explain.stated.every_rank import each_reads_all
@@ -103,6 +104,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     not_masked,
     rows_without_label,
     cut_rows,
+    cut_pairs,
     text_as_bool,
     opened_by_the_prompt,
     defaults_of_the_model,
