@@ -29,6 +29,7 @@ def test_two_orders_of_the_same_names_beside_a_fallen_accuracy_are_told(lines):
         [LIST, LIST.replace("classes", "names"), GOOD, BAD],
         [LIST, MAP.replace('"late"', '"slow"'), GOOD, BAD],
         [LIST, MAP, BAD],  # nothing was ever better
+        ["target_modules=['q_p', 'k_p', 'v_p']", "modules: ['v_p', 'q_p', 'k_p']", GOOD, BAD],
     ],
 )
 def test_one_order_other_names_or_an_accuracy_that_holds_are_not_accused(lines):

@@ -81,12 +81,17 @@ def test_a_baseline_or_an_estimator_without_groups_is_not_blamed(lines):
     assert one is None or one.key != "groups_of_one"
 
 
-@pytest.mark.parametrize("asked", ["n=1", ""])
+@pytest.mark.parametrize("asked", ["n=1", "temperature=1.0"])
 def test_one_reply_to_each_prompt_is_a_group_of_one(asked):
-    settings = OF_GROUPS.replace("actor_rollout_ref.rollout.n=4", asked and f"rollout.{asked}")
-    one = first(settings, *advantages(0.0, 0.39))
-    assert one.key == "groups_of_one" and "one reply is sampled" in one.says.lower()
+    one = first(OF_GROUPS.replace("n=4", asked), *advantages(0.0, 0.39))
+    assert one.key == "groups_of_one" and "one reply is sampled" in one.says
     assert "several replies" in one.fix
+
+
+def test_advantages_without_a_baseline_leave_open_how_many_replies_there_are():
+    one = first("estimator: grpo", *advantages(0.0, 0.39))
+    assert one.key == "groups_of_one" and "one reply is sampled" not in one.says
+    assert "how many replies" in one.fix
 
 
 def held_out(*pairs: tuple[int, float]) -> list[str]:

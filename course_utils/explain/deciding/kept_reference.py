@@ -8,6 +8,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
 from course_utils.explain.paste.log import Log
+from course_utils.explain.rules.kept_of_another import MAKE_ANEW, OF_ANOTHER_MODEL, meant
 
 _KEPT = re.compile(
     r"_precomputed_\w*ref\w*log_?probs\s*=\s*True|"
@@ -16,17 +17,6 @@ _KEPT = re.compile(
 )
 _NAMED_BY_MODEL = re.compile(r"\b\w*(?:hash|sha\d*|fingerprint|revision|commit)\w*", re.IGNORECASE)
 _FOLDER = re.compile(r"(?:cache|prep\w*|ref\w*)\w*.*?=.*(?:Path\(|/|f['\"]).*")
-OF_ANOTHER_MODEL = (
-    "the rewards of DPO are far from 0 in the first step, where policy and reference must agree: "
-    "the log-probs of the reference are not computed but read from what was kept, and do not fit "
-    "the model that is trained now, as where they were made with an earlier one (or for other "
-    "lengths). What DPO learns first is to go back to that model"
-)
-MAKE_ANEW = (
-    "delete what was kept and compute the reference's log-probs with the model that the run begins "
-    "with; let the name of the cache hold that model (its path and a hash), and assert that the "
-    "rewards of the first step are 0"
-)
 TWO_MODELS = (
     "the reference is another model than the one that the policy begins from: {reference}, and "
     "not {policy}. So the rewards of DPO are far from 0 in the first step, where they must be 0, "
@@ -81,22 +71,3 @@ def _two_models(beside: Beside) -> tuple[tuple[Line, str], tuple[Line, str]] | N
     (_, policy), (_, reference) = paths
     is_path = "/" in reference and reference.lower() not in ("none", "null")
     return (paths[0], paths[1]) if is_path and policy != reference else None
-
-
-def meant(entry: Entry, beside: Beside) -> list[str]:
-    """The log-prob that the reference must have had."""
-    beta = next((s.number for s in beside.of("beta") if s.number), None)
-    beta = beta or _flag(beside)
-    reward, logp = (entry.numbers.get(name) for name in ("chosen_reward", "chosen_logp"))
-    if not beta or reward is None or logp is None:
-        return []
-    meant = logp - reward / beta
-    return [
-        f"a chosen log-prob of {logp:g} and a reward of {reward:g} at beta {beta:g} mean that the "
-        f"reference had {meant:.1f}: that of the model which was in use when it was kept"
-    ]
-
-
-def _flag(beside: Beside) -> float | None:
-    found = beside.matching(re.compile(r"--(?:dpo_)?beta[= ](\d*\.\d+)"))
-    return float(found[1].replace("=", " ").split()[-1]) if found else None

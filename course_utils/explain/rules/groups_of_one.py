@@ -22,6 +22,7 @@ _COUNT_ALONE = re.compile(  # "distinct uid   1024", alone on its line
     r"[\w ]*?\W+(?P<n>\d[\d,]*)\W*$",
     re.IGNORECASE,
 )
+_OF_ROLLOUTS = re.compile(r"\brollout\.(?!log_prob)\w+['\"]?\s*[=:]\s*\S+")  # none of them is n
 _GROUP = re.compile(r"uid|group|index", re.IGNORECASE)
 _SET = re.compile(r"['\"](?:uid|group_id|group_ids|index)['\"]\s*[:=\]].*", re.IGNORECASE)
 FEW, ALIKE, ABOVE = 3, 0.25, 0.05  # entries; of a mean reward; an advantage
@@ -39,6 +40,12 @@ ALONE = (
     "one reply is sampled to each prompt ({how}), so that a group is a single reply and nothing is "
     "taken from its reward: the advantage is the reward itself, never below 0. A wrong reply is "
     "pushed down by nothing and a right one pushed up for ever"
+)
+BY_DEFAULT = "how it samples is set, no line asks for more, and one is verl's default"
+EITHER = (
+    "see how many replies are sampled to a prompt (verl's rollout.n is 1 by default: ask for 8, "
+    "say), and that all of them have one id where advantages are computed; then their mean must be "
+    "about 0, and the least below 0"
 )
 ASK_SEVERAL = (
     "several replies to a prompt (verl: actor_rollout_ref.rollout.n=8, with fewer prompts a step); "
@@ -59,7 +66,9 @@ def groups_of_one(log: Log, beside: Beside) -> Finding | None:
         return None
     shown, counted = _without_baseline(log), list(_as_many_as_rows(beside))
     if number < 2:
-        return _one_reply_each(shown, replies, [grouped[0], *_repeated_once(beside)])
+        sampled = [found[0]] if (found := beside.matching(_OF_ROLLOUTS)) else []
+        lines = [grouped[0], *([replies[0]] if replies else sampled), *_repeated_once(beside)]
+        return _one_reply_each(shown, replies[1].strip() if replies else "", lines, bool(sampled))
     if not shown and not counted:
         return None
     entry = shown[0] if shown else log.entries[0]
@@ -71,16 +80,15 @@ def groups_of_one(log: Log, beside: Beside) -> Finding | None:
 
 
 def _one_reply_each(
-    shown: list[Entry], replies: tuple[Line, str] | None, lines: list[Line]
+    shown: list[Entry], asked: str, lines: list[Line], is_set: bool
 ) -> Finding | None:
     """Advantages without a baseline where one reply is asked for, or no line says how many."""
     if not shown:
         return None
-    how = replies[1].strip() if replies else "no line asks for more, and one is verl's default"
-    lines = [*lines, *([replies[0]] if replies else [])]
     quoted = dict.fromkeys(f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in lines)
-    proof, why = (*_said_of(shown), *quoted), ALONE.format(how=how)
-    return Finding("groups_of_one", 9.0, shown[0], proof, why=why, advice=ASK_SEVERAL)
+    why = ALONE.format(how=asked or BY_DEFAULT) if asked or is_set else ""
+    proof, advice = (*_said_of(shown), *quoted), ASK_SEVERAL if why else EITHER
+    return Finding("groups_of_one", 9.0, shown[0], proof, why=why, advice=advice)
 
 
 def _repeated_once(beside: Beside) -> list[Line]:

@@ -21,7 +21,6 @@ from course_utils.explain.stated.hashed_order import numbered_by_hash
 from course_utils.explain.stated.held_out_rows import held_out_of_the_training_rows
 from course_utils.explain.stated.image_prompts import counted_without_the_images
 from course_utils.explain.stated.index_before_shuffle import looked_up_by_an_old_number
-from course_utils.explain.stated.kept_of_another import kept_of_another
 from course_utils.explain.stated.label_maps import numbered_in_each_file
 from course_utils.explain.stated.label_types import not_masked, text_as_bool
 from course_utils.explain.stated.learnt_ends import another_end
@@ -52,7 +51,6 @@ from course_utils.explain.stated.prompt_again import prompt_again
 from course_utils.explain.stated.read_at_first_pad import read_at_first_pad
 from course_utils.explain.stated.reference_is_policy import reference_is_policy
 from course_utils.explain.stated.reference_order import reference_of_other_rows
-from course_utils.explain.stated.replies_alike import replies_alike
 from course_utils.explain.stated.reply_cuts import cut_at_own_length
 from course_utils.explain.stated.resumed_rate import rate_of_before
 from course_utils.explain.stated.reward_memo import remembered_without_the_reply
@@ -151,12 +149,10 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     shifted_by_thoughts,
     summed_over_rows,
     reaches_one,
-    replies_alike,
     rows_at_the_limit,
     pad_hides_end,
     names_in_two_orders,
     numbered_by_hash,
     counted_from_another_number,
     reference_is_policy,
-    kept_of_another,
 )

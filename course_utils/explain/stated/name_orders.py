@@ -16,6 +16,11 @@ _NAME = re.compile(r"['\"]([^'\"\n]{1,40})['\"]")
 _BY_NUMBER = re.compile(r"['\"]?\b(?P<n>\d{1,3})['\"]?\s*:\s*['\"](?P<name>[^'\"\n]{1,40})['\"]")
 _BY_NAME = re.compile(r"['\"](?P<name>[^'\"\n]{1,40})['\"]\s*:\s*(?P<n>\d{1,3})\b(?!\.)")
 _NUMBERED = re.compile(r"^\s*(?P<n>\d{1,3})[\s:.)=]+(?P<name>[A-Za-z][\w-]*)\s*$")
+_NO_CLASSES = re.compile(
+    r"modules?\b|columns?\b|_proj\b|\b(?:target|stop|tools?|files?|paths?|special|datasets?|splits?|"
+    r"metrics?|keys|layers?)(?![a-z])",
+    re.IGNORECASE,
+)
 _FOLDERS = re.compile(r"^\s*(?:\$|>|!)\s*.*\bls\b")
 _WORD = re.compile(r"^\s*(?P<name>[A-Za-z][\w-]*)/?(?:\s+\d[\d,]*)?\s*$")
 _RATE = re.compile(r"(?<![\d.\w])(?P<n>[01]\.\d+)(?![\d.]*e)")
@@ -102,7 +107,7 @@ def _said(one: _Order) -> str:
 
 def _orders(lines: list[Line]) -> list[_Order]:
     found = []
-    for line in lines:
+    for line in (one for one in lines if not _NO_CLASSES.search(one.text)):
         for pattern in (_BY_NUMBER, _BY_NAME):
             pairs = {int(m["n"]): m["name"] for m in pattern.finditer(line.text)}
             found.append(_Order(line, tuple(pairs[n] for n in sorted(pairs))))
