@@ -51,6 +51,19 @@ def test_classes_that_are_numbered_in_each_file_are_told_by_the_answers(code):
     assert "below the 0.25 of a guess" in one.for_it[-1]
 
 
+CODES = ["train['y'] = train.team.cat.codes", "test['y'] = test.team.cat.codes"]
+CLASSES = ["  class   n    hits  recall", "  0  90  88  0.978", "  1  70  67  0.957"]
+CLASSES += ["  2  80   0  0.000", "  3  60   1  0.017", "  4  75   0  0.000"]
+
+
+def test_classes_that_are_right_or_never_right_tell_where_the_numbers_part():
+    one = first(*CODES, *judged(0.41), *CLASSES)
+    assert one.key == "evaluation_rows_differ" and "2 classes are right" in one.for_it[-1]
+    even = [row.replace("0.000", "0.610").replace("0.017", "0.540") for row in CLASSES]
+    found = first(*CODES, *judged(0.71), *even)
+    assert found is None or found.key != "evaluation_rows_differ"
+
+
 def test_they_are_told_by_an_accuracy_below_a_guess():
     one = first(*BY_NAME, "num_labels=5", *judged(0.04))
     assert one.key == "evaluation_rows_differ" and "among 5 classes" in one.for_it[-1]

@@ -84,7 +84,11 @@ _PATTERNS = tuple(
             "clip_ratio",
             r"(actor/|train/)?pg_clipfrac|(policy/loss_metrics/)?clip_ratio(/region_mean)?|(policy/)?clipfrac(_avg)?",
         ),
-        ("reward_std", r"(train/)?(reward_std|rewards?/std|grouped_reward_std|critic/score/std)"),
+        (
+            "reward_std",
+            r"(train/)?(rewards?_std([_/](in|within|per)_group)?|rewards?/std|grouped_reward_std|"
+            r"critic/score/std)",
+        ),
         ("zero_std_share", r"(train/)?frac_reward_zero_std"),
         ("part_std", r"(train/)?rewards?/[^/:=]+/std"),
         (

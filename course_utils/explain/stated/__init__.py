@@ -8,7 +8,6 @@ from course_utils.explain.paste.log import Log
 from course_utils.explain.stated.benchmarks import turned_round
 from course_utils.explain.stated.class_weights import weights_in_another_order
 from course_utils.explain.stated.clip_range import narrow_for_tokens
-from course_utils.explain.stated.collator_ends import end_hidden_by_the_collator
 from course_utils.explain.stated.comparisons import compared
 from course_utils.explain.stated.cut_ends import ends_cut
 from course_utils.explain.stated.cut_pairs import cut_pairs
@@ -29,12 +28,17 @@ from course_utils.explain.stated.mask_marks import all_is_learnt
 from course_utils.explain.stated.merged_by_hand import merged_at_another_scale
 from course_utils.explain.stated.micro_sums import summed_over_rows
 from course_utils.explain.stated.module_names import names_apart
+from course_utils.explain.stated.name_orders import (
+    counted_from_another_number,
+    names_in_two_orders,
+)
 from course_utils.explain.stated.new_tokens import new_tokens_left
 from course_utils.explain.stated.one_of_several import reaches_one
 from course_utils.explain.stated.opened_tags import opened_by_the_prompt
 from course_utils.explain.stated.optimizer_order import made_before
 from course_utils.explain.stated.overlong_buffer import penalised_from_the_start
 from course_utils.explain.stated.packed_code import packed_without_bounds
+from course_utils.explain.stated.pad_hides_end import pad_hides_end
 from course_utils.explain.stated.padding_free import joined_without_flash
 from course_utils.explain.stated.pairs_by_order import turned_by_its_order
 from course_utils.explain.stated.pairs_shown import worse_one_chosen
@@ -44,6 +48,7 @@ from course_utils.explain.stated.prefix_mask import shifted_by_thoughts
 from course_utils.explain.stated.principal_adapter import base_counts_twice
 from course_utils.explain.stated.prompt_again import prompt_again
 from course_utils.explain.stated.read_at_first_pad import read_at_first_pad
+from course_utils.explain.stated.reference_is_policy import reference_is_policy
 from course_utils.explain.stated.reference_order import reference_of_other_rows
 from course_utils.explain.stated.reloaded_head import tied_when_loaded
 from course_utils.explain.stated.reply_cuts import cut_at_own_length
@@ -51,9 +56,9 @@ from course_utils.explain.stated.resumed_rate import rate_of_before
 from course_utils.explain.stated.reward_memo import remembered_without_the_reply
 from course_utils.explain.stated.rolled_labels import rolled_after_the_split
 from course_utils.explain.stated.rope_written import base_not_read
+from course_utils.explain.stated.rows_at_the_limit import rows_at_the_limit
 from course_utils.explain.stated.rows_of_one_source import split_by_row
 from course_utils.explain.stated.rows_one_by_one import rows_one_by_one
-from course_utils.explain.stated.same_object import reference_is_the_policy
 from course_utils.explain.stated.sampler_defaults import defaults_of_the_model
 from course_utils.explain.stated.score_column import put_behind_the_end
 from course_utils.explain.stated.seeded_rounds import one_seed_each_round
@@ -141,12 +146,10 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     copies_in_the_batch,
     kl_over_the_words,
     cut_with_its_markers,
-    reference_is_the_policy,
     numbered_by_a_set,
     split_by_row,
     one_seed_each_round,
     tied_when_loaded,
-    end_hidden_by_the_collator,
     penalised_from_the_start,
     plain_difference_in_the_loss,
     narrow_for_tokens,
@@ -155,4 +158,9 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     shifted_by_thoughts,
     summed_over_rows,
     reaches_one,
+    rows_at_the_limit,
+    pad_hides_end,
+    names_in_two_orders,
+    counted_from_another_number,
+    reference_is_policy,
 )
