@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.log import Log
+from course_utils.explain.stated.adapter_of_zeros import saved_before_it_learnt
 from course_utils.explain.stated.benchmarks import turned_round
 from course_utils.explain.stated.class_weights import weights_in_another_order
 from course_utils.explain.stated.clip_range import narrow_for_tokens
@@ -41,8 +42,10 @@ from course_utils.explain.stated.plans import plans
 from course_utils.explain.stated.prefix_mask import shifted_by_thoughts
 from course_utils.explain.stated.principal_adapter import base_counts_twice
 from course_utils.explain.stated.prompt_again import prompt_again
+from course_utils.explain.stated.prompt_lengths import prompt_is_shorter
 from course_utils.explain.stated.read_at_first_pad import read_at_first_pad
 from course_utils.explain.stated.reference_order import reference_of_other_rows
+from course_utils.explain.stated.reply_characters import cut_by_characters
 from course_utils.explain.stated.reply_cuts import cut_at_own_length
 from course_utils.explain.stated.resumed_rate import rate_of_before
 from course_utils.explain.stated.reward_memo import remembered_without_the_reply
@@ -52,6 +55,7 @@ from course_utils.explain.stated.rows_one_by_one import rows_one_by_one
 from course_utils.explain.stated.sampler_defaults import defaults_of_the_model
 from course_utils.explain.stated.score_column import put_behind_the_end
 from course_utils.explain.stated.served_adapter import without_effect
+from course_utils.explain.stated.served_base import base_is_asked
 from course_utils.explain.stated.served_prompt import another_prompt
 from course_utils.explain.stated.served_template import another_template
 from course_utils.explain.stated.serving import served
@@ -64,8 +68,10 @@ from course_utils.explain.stated.sibling_rows import siblings_in_a_batch
 from course_utils.explain.stated.skipped_batches import skipped_by_steps
 from course_utils.explain.stated.small_integers import ids_cut
 from course_utils.explain.stated.stop_strings import reasoning_cut
+from course_utils.explain.stated.tables_left_out import tables_left_out
 from course_utils.explain.stated.teacher_entropy import entropy_is_the_floor
 from course_utils.explain.stated.templates import templates
+from course_utils.explain.stated.tied_tables import tie_lost
 from course_utils.explain.stated.tiled_groups import groups_of_other_prompts
 from course_utils.explain.stated.tokens_kept import kept_without_the_tokenizer
 from course_utils.explain.stated.two_starts import two_starts
@@ -139,4 +145,10 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     shifted_by_thoughts,
     summed_over_rows,
     reaches_one,
+    saved_before_it_learnt,
+    prompt_is_shorter,
+    cut_by_characters,
+    base_is_asked,
+    tables_left_out,
+    tie_lost,
 )

@@ -6,25 +6,32 @@ from itertools import pairwise
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import MAX_QUOTE, Line, place
 from course_utils.explain.paste.log import Log
+from course_utils.explain.stated.rows_of_new_tokens import at_a_guess, rows_as_they_were
 
 _ADDED = re.compile(
     r"\badd_(?:special_)?tokens\(.*|\b(?:new|additional)_special_tokens\b.*|"
     r"^\W*(?:add_tokens|new_tokens|extra_tokens)\b['\"]?\s*[:=].*|"
-    r"\badded \d+ (?:new |special )+tokens.*|\bNew tokens have been added.*",
+    r"\badded \d+ (?:new |special )+tokens.*|\bNew tokens have been added.*|"
+    r"\badded\b\W{1,3}(?:</?\W?\w+\W?>\W*){2,}.*|\bembeddings? now \d{4,}.*|"
+    r"\b\d+ (?:new|added|extra|special|control)(?: \w+)? tokens\b.*",
     re.IGNORECASE,
 )
 _PADDING_ALONE = re.compile(r"^[^{]*\{\s*['\"]pad_token['\"]\s*:[^,]*\}", re.IGNORECASE)
 _ADAPTER = re.compile(
     r"\btarget_modules['\"]?\s*[=:]\s*(?:\[[^\]]*\]|['\"]?[\w.-]+)|\bLoraConfig\(|\bget_peft_model\(|\b(?:adapter|finetuning_type|train_type|tuner_type|peft_type)"
-    r"['\"]?\s*[:=]\s*['\"]?q?lora\b|--use_peft|\btrainable%",
+    r"['\"]?\s*[:=]\s*['\"]?q?lora\b|--use_peft|\btrainable%|"
+    r"\btrainable param\w*\W{1,3}\d[\d,]*(?: ?/ ?\d[\d,]*)? ?\(\d{1,2}\.\d+ ?%|"
+    r"\blora[_ ](?:r|rank)\b\W{1,3}\d+|\bLoRA\b.{0,20}\br ?= ?\d+",
     re.IGNORECASE,
 )
 _TRAINS_TABLE = re.compile(
     r"modules_to_save['\"]?\s*[:=]\s*(?!None|null|\[\])|additional_target|trainable_token_indices|"
     r"target_modules.*(?:embed_tokens|lm_head)|"
-    r"(?:target_modules|lora_target)['\"]?\s*[:=]\s*['\"]?all-?linear.*embed|train_(?:new_)?embed",
+    r"(?:target_modules|lora_target)['\"]?\s*[:=]\s*['\"]?all-?linear.*embed|train_(?:new_)?embed|"
+    r"(?:embed|lm_head|get_(?:in|out)put_embeddings).*requires_grad_?\(?\s*=?\s*True|"
+    r"requires_grad\W{1,3}.*(?:embed_tokens|lm_head)\W{1,3}[1-9]",
     re.IGNORECASE,
 )
 _ASKS_TABLE = re.compile(
@@ -40,6 +47,10 @@ _NEVER = re.compile(
 )
 _ASKS_LIKENESS = re.compile(r"cosine_similarity\(|\bcos(?:ine)?(?:_sim\w*)?\(", re.IGNORECASE)
 _ALL_ONE = re.compile(r"\[(?:\s*(?:1\.0*|0\.9999\d*)\s*,)+\s*(?:1\.0*|0\.9999\d*)\s*\]")
+_TOLD_AS_ONE = re.compile(
+    r"\bcos\w*\b(?=.*\b(?:rows?|tokens?|pairs?|two)\b)(?!.*\d\.\d.*\d\.\d).*?\b(?:1\.0{3,}|0\.999\d+)\b",
+    re.IGNORECASE,
+)
 _COME_OUT_WRONG = re.compile(
     r"\b(?:new|added|special|own)\b.{0,20}\btokens?\b.{0,40}\b(?:never|not|no|n't|wrong)\b",
     re.IGNORECASE,
@@ -66,7 +77,9 @@ def new_tokens_left(beside: Beside, log: Log) -> Iterator[Finding]:
     if added is None or adapter is None or beside.matching(_TRAINS_TABLE):
         return
     alike = _alike(lines)
-    shown = [*_frozen(lines), *_unchanged(lines), *alike]
+    parts = sorted([*lines, *log.entries], key=place)
+    rest = [*rows_as_they_were(parts), *at_a_guess(parts)]
+    shown = [*_frozen(lines), *_unchanged(lines), *alike, *rest]
     never = beside.matching(_NEVER) or next(_matches(beside.told(), _COME_OUT_WRONG), None)
     if not shown and not never:
         return
@@ -109,6 +122,9 @@ def _unchanged(lines: list[Line]) -> list[str]:
 
 def _alike(lines: list[Line]) -> list[str]:
     """What says that the rows of the new tokens are all the same."""
+    for line in lines:
+        if _TOLD_AS_ONE.search(line.text):
+            return [f"{line.where}: the new rows are all alike, {line.text.strip()[:100]}"]
     for line, below in pairwise(lines):
         if _ASKS_LIKENESS.search(line.text) and _ALL_ONE.search(below.text):
             return [f"{below.where}: the new rows are all alike, {below.text.strip()[:80]}"]

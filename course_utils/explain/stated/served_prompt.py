@@ -29,6 +29,11 @@ _RAW = re.compile(
     r"(?<!chat)/completions\b|(?<!chat\.)\bcompletions\.create\(|/generate\b|\bllm\.generate\(|"
     r"\btext_generation\("
 )
+_LOGGED = re.compile(
+    r"(?:Received request|\brequest\b|\bserv\w+|vllm|sglang|tgi|ollama|rendered|sent).*?"
+    r"\bprompt['\"]?\s*[:=]\s*(?P<quote>['\"])(?P<text>.*?)(?P=quote)",
+    re.IGNORECASE,
+)
 _RENDERS = re.compile(r"apply_chat_template|chat/completions|chat\.completions")
 _SCORE = re.compile(
     r"\b(?P<name>exact[_ ]match|accuracy|acc|em|f1|pass@1|score|win[_ ]?rate)\b\W{1,4}"
@@ -93,7 +98,11 @@ def _trained(lines: list[Line]) -> tuple[Line, str] | None:
 
 
 def _served(lines: list[Line]) -> tuple[Line, str] | None:
-    """A prompt written out in code, near a call that hands it over as it is."""
+    """A prompt that a server has got, or one written out in code, near a call that hands it over
+    as it is."""
+    for line in lines:
+        if (got := _LOGGED.search(line.text)) and (form := _form(got["text"])):
+            return line, form
     for number, line in enumerate(lines):
         found = _BY_HAND.search(line.text)
         if not found or "{" not in found["text"]:
