@@ -7,8 +7,8 @@ from course_utils.explain.paste.entries import Entry, Line
 
 _SCORE = re.compile(
     r"(?<![\w-])['\"]?(?P<name>(?:\w+[-_ /])?(?:exact[-_ ]match|em|acc(?:uracy)?|f1|bleu(?:-?\d)?|"
-    r"rouge(?:-?\w)?|pass@\d|score|ok|valid[-_ ]\w+|success|win[-_ ]?rate|(?:arg|call)\w*|reward|"
-    r"opened|closed))['\"]?"
+    r"rouge(?:-?\w)?|pass@\d|score|ok|valid(?:[-_ ][a-z]+)?|parse\w*|success|"
+    r"win[-_ ]?rate|(?:arg|call)\w*|reward|opened|closed))['\"]?"
     r"(?:,(?: \w+){1,4}(?=\s*[:=]))?"
     r"\s*(?:[:=|]\s*|\s)\s*(?P<value>(?:0?\.|1\.|\d{1,3}\.)\d+|\d{1,3}(?:\.\d+)? ?%)(?![\w.]*\w)",
     re.IGNORECASE,

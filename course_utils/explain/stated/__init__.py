@@ -25,6 +25,7 @@ from course_utils.explain.stated.label_types import not_masked, text_as_bool
 from course_utils.explain.stated.learnt_ends import another_end
 from course_utils.explain.stated.listed_rows import end_hidden_as_padding
 from course_utils.explain.stated.mask_marks import all_is_learnt
+from course_utils.explain.stated.merged_and_adapter import put_on_twice
 from course_utils.explain.stated.merged_by_hand import merged_at_another_scale
 from course_utils.explain.stated.micro_sums import summed_over_rows
 from course_utils.explain.stated.module_names import names_apart
@@ -57,6 +58,7 @@ from course_utils.explain.stated.score_column import put_behind_the_end
 from course_utils.explain.stated.served_adapter import without_effect
 from course_utils.explain.stated.served_base import base_is_asked
 from course_utils.explain.stated.served_prompt import another_prompt
+from course_utils.explain.stated.served_system import another_system
 from course_utils.explain.stated.served_template import another_template
 from course_utils.explain.stated.serving import served
 from course_utils.explain.stated.sharded_norm import clipped_by_shard
@@ -74,6 +76,7 @@ from course_utils.explain.stated.templates import templates
 from course_utils.explain.stated.tied_tables import tie_lost
 from course_utils.explain.stated.tiled_groups import groups_of_other_prompts
 from course_utils.explain.stated.tokens_kept import kept_without_the_tokenizer
+from course_utils.explain.stated.turn_not_opened import turn_not_opened
 from course_utils.explain.stated.two_starts import two_starts
 from course_utils.explain.stated.unsent_buffers import router_bias_left
 
@@ -151,4 +154,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     base_is_asked,
     tables_left_out,
     tie_lost,
+    another_system,
+    turn_not_opened,
+    put_on_twice,
 )
