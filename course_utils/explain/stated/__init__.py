@@ -25,8 +25,10 @@ from course_utils.explain.stated.label_types import not_masked, text_as_bool
 from course_utils.explain.stated.learnt_ends import another_end
 from course_utils.explain.stated.listed_rows import end_hidden_as_padding
 from course_utils.explain.stated.mask_marks import all_is_learnt
+from course_utils.explain.stated.measured_base import adapter_is_off, base_is_measured
 from course_utils.explain.stated.merged_and_adapter import put_on_twice
 from course_utils.explain.stated.merged_by_hand import merged_at_another_scale
+from course_utils.explain.stated.merged_nothing import merged_nothing
 from course_utils.explain.stated.micro_sums import summed_over_rows
 from course_utils.explain.stated.module_names import names_apart
 from course_utils.explain.stated.new_tokens import new_tokens_left
@@ -75,6 +77,7 @@ from course_utils.explain.stated.teacher_entropy import entropy_is_the_floor
 from course_utils.explain.stated.templates import templates
 from course_utils.explain.stated.tied_tables import tie_lost
 from course_utils.explain.stated.tiled_groups import groups_of_other_prompts
+from course_utils.explain.stated.token_ids import other_ids
 from course_utils.explain.stated.tokens_kept import kept_without_the_tokenizer
 from course_utils.explain.stated.turn_not_opened import turn_not_opened
 from course_utils.explain.stated.two_starts import two_starts
@@ -157,4 +160,8 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     another_system,
     turn_not_opened,
     put_on_twice,
+    other_ids,
+    merged_nothing,
+    adapter_is_off,
+    base_is_measured,
 )

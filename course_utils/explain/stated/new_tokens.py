@@ -15,12 +15,14 @@ _ADDED = re.compile(
     r"^\W*(?:add_tokens|new_tokens|extra_tokens)\b['\"]?\s*[:=].*|"
     r"\badded \d+ (?:new |special )+tokens.*|\bNew tokens have been added.*|"
     r"\badded\b\W{1,3}(?:</?\W?\w+\W?>\W*){2,}.*|\bembeddings? now \d{4,}.*|"
+    r"\bresize_token_embeddings\(.*|\bnew_special_tokens\b.*|"
     r"\b\d+ (?:new|added|extra|special|control)(?: \w+)? tokens\b.*",
     re.IGNORECASE,
 )
 _PADDING_ALONE = re.compile(r"^[^{]*\{\s*['\"]pad_token['\"]\s*:[^,]*\}", re.IGNORECASE)
 _ADAPTER = re.compile(
-    r"\btarget_modules['\"]?\s*[=:]\s*(?:\[[^\]]*\]|['\"]?[\w.-]+)|\bLoraConfig\(|\bget_peft_model\(|\b(?:adapter|finetuning_type|train_type|tuner_type|peft_type)"
+    r"\b(?:(?:lora_)?target_modules|lora_target)['\"]?\s*[=:]\s*(?:\[[^\]]*\]|['\"]?[\w.-]+)|"
+    r"\bLoraConfig\(|\bget_peft_model\(|\b(?:adapter|finetuning_type|train_type|tuner_type|peft_type)"
     r"['\"]?\s*[:=]\s*['\"]?q?lora\b|--use_peft|\btrainable%|"
     r"\btrainable param\w*\W{1,3}\d[\d,]*(?: ?/ ?\d[\d,]*)? ?\(\d{1,2}\.\d+ ?%|"
     r"\blora[_ ](?:r|rank)\b\W{1,3}\d+|\bLoRA\b.{0,20}\br ?= ?\d+",
@@ -38,6 +40,11 @@ _ASKS_TABLE = re.compile(
     r"(?=.*(?:get_(?:in|out)put_embeddings|embed_tokens|\bwte\b|lm_head))(?=.*requires_grad)", re.I
 )
 _ASKS_CHANGE = re.compile(r"(?=.*(?:\.abs\(\)|norm\())(?=.*(?:\[-\d+:\]|new|row|emb))")
+_TOLD_NO_CHANGE = re.compile(
+    r"(?=.*\b(?:embed\w*|rows?|lm_head|wte)\b).*(?:\|[^|]*\s-\s[^|]*\||\b(?:change\w*|moved?|delta|diff\w*)\b)"
+    r"[^\d]{0,20}(?:0\.0+(?:e[+-]?0+)?\W*)+$",
+    re.IGNORECASE,
+)
 _FALSE = re.compile(r"\bFalse\b")
 _NO_CHANGE = re.compile(r"^\W*(?:0(?:\.0+)?\W+)*0(?:\.0+)?\W*$")
 _NEVER = re.compile(
@@ -114,6 +121,9 @@ def _frozen(lines: list[Line]) -> list[str]:
 
 def _unchanged(lines: list[Line]) -> list[str]:
     """What says that the rows of the new tokens have not changed at all."""
+    for line in lines:
+        if _TOLD_NO_CHANGE.search(line.text):
+            return [f"{line.where}: the change of these rows is 0, {line.text.strip()[:100]}"]
     for line, below in pairwise(lines):
         if _ASKS_CHANGE.search(line.text) and _NO_CHANGE.match(below.text):
             return [f"{below.where}: the change of these rows is {below.text.strip()}"]

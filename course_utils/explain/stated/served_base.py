@@ -33,12 +33,6 @@ _FIRST_OF_LIST = re.compile(
     r"\bmodels\.list\(\)\.data\[0\]|\.data\[0\]\.id|\[['\"]data['\"]\]\[0\]"
 )
 _CLIENT = re.compile(r"(?:curl|POST|chat|completions|lm_eval|bench|openai|base_url)", re.IGNORECASE)
-_EVALUATES = re.compile(
-    r"--model_args[ =]+(?!\S*(?:peft|lora)\w*=)\S*?\b(?:pretrained|model)="
-    r"(?P<base>(?!out|ckpt|check|runs|merged|models?/)[A-Za-z][\w.-]*/[\w.-]+)(?![\w./-])"
-)
-_NAMES_ADAPTER = re.compile(r"\bpeft=|\blora_local_path|\bmerge\w*\b", re.IGNORECASE)
-_ADAPTER = re.compile(r"\badapter_(?:config|model)\b|\bq?lora\b|\bpeft\b", re.IGNORECASE)
 _SCORE = re.compile(r"(?<![\w.])(?P<value>0\.\d{2,}|\d{2}\.\d+)(?!\d|\.\d|[/\w-])")
 _BASE = re.compile(
     r"\b(?:plain|base|untuned|original|stock|without (?:the )?(?:adapter|lora))\b", re.I
@@ -55,16 +49,6 @@ NAME_IT = (
 )
 OF_THE_LIST = ". The first model of the server's list is the base, and the adapter stands behind it"
 
-NOT_NAMED = (
-    "the evaluation loads the base ({base}) and names no adapter, so that what is measured is the "
-    "base and not what was trained"
-)
-GIVE_IT = (
-    "give the evaluation the adapter (peft=the folder of the adapter in --model_args, or "
-    "PeftModel.from_pretrained, or a merged folder), and measure again; a higher rank or more "
-    "epochs cannot show before that"
-)
-
 
 def base_is_asked(beside: Beside, log: Log) -> Iterator[Finding]:
     """An adapter that a server knows, and no request with it."""
@@ -73,7 +57,6 @@ def base_is_asked(beside: Beside, log: Log) -> Iterator[Finding]:
     code = beside.matching(_IN_CODE)
     asked = next((x for x in lines if _WITHOUT.search(x.text)), None)
     if has is None and code is None:
-        yield from _evaluated(lines, beside, log)
         return
     name = (has[1]["loaded"] or has[1]["given"] or has[1]["posted"]) if has else "the adapter"
     if any(_WITH_ADAPTER.search(one.text) for one in lines):
@@ -86,7 +69,7 @@ def base_is_asked(beside: Beside, log: Log) -> Iterator[Finding]:
     if asked is None and by_name is None:
         return
     first = beside.matching(_FIRST_OF_LIST)
-    alike = _alike([*lines, *log.entries])
+    alike = like_the_base([*lines, *log.entries])
     shown = [
         has[0] if has else code[0],
         *([first[0]] if first else []),
@@ -98,19 +81,6 @@ def base_is_asked(beside: Beside, log: Log) -> Iterator[Finding]:
     advice = NAME_IT.format(name=name if has else "its name")
     of = ("adapter_not_loaded", weight, asked or by_name, (*proof, *alike))
     yield Finding(*of, why=why, advice=advice)
-
-
-def _evaluated(lines: list[Line], beside: Beside, log: Log) -> Iterator[Finding]:
-    """A command of an evaluation with the base alone, and a score that is the base's."""
-    found = next(((x, m) for x in lines if (m := _EVALUATES.search(x.text))), None)
-    if found is None or beside.matching(_NAMES_ADAPTER) or not beside.matching(_ADAPTER):
-        return
-    alike = _alike([*lines, *log.entries])
-    if alike:
-        line, named = found
-        proof = (f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}", *alike)
-        why = NOT_NAMED.format(base=named["base"])
-        yield Finding("adapter_not_loaded", SAID, line, proof, why=why, advice=GIVE_IT)
 
 
 def _for_the_base(lines: list[Line], name: str) -> Line | None:
@@ -128,7 +98,7 @@ def _for_the_base(lines: list[Line], name: str) -> Line | None:
     return next((x for x, model in asked if model in served), None)
 
 
-def _alike(parts: list) -> list[str]:
+def like_the_base(parts: list) -> list[str]:
     """A score that is that of the base."""
     found = [(x, float(m["value"])) for x in parts for m in _SCORE.finditer(x.text)]
     of_base = [(x, v) for x, v in found if _BASE.search(x.text)]
