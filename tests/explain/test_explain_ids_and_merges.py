@@ -83,3 +83,25 @@ def test_rows_of_plain_words_and_a_chat_endpoint_are_another_form():
     for lines in ([CHAT], [own, CHAT, CUT]):
         one = first(*PLAIN, *LOSSES, *lines)
         assert one is None or one.key != "template_differs"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["merged against base + adapter, max diff of the logits: 0.0"],
+        ["<call>: 4812 times, </call>: 4790 times", "<call>: 5011 times, </call>: 5002 times"],
+        [
+            'tok.add_special_tokens({"pad_token": "<pad>"})',
+            "model.resize_token_embeddings(32001)",
+            "lora_target_modules: [q_proj]",
+            "the model never writes the tag <end> at low temperatures",
+        ],
+        [
+            'modules_to_save=["lm_head"]',
+            "sd = get_peft_model_state_dict(model)",  # which has the head, too
+            "before: accuracy 0.93, with another prompt: accuracy 0.21",
+        ],
+    ],
+)
+def test_what_looks_like_a_fault_of_these_kinds_and_is_none_is_not_accused(lines):
+    assert first(*LOSSES, *lines) is None

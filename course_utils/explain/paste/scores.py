@@ -13,6 +13,7 @@ _SCORE = re.compile(
     r"\s*(?:[:=|]\s*|\s)\s*(?P<value>(?:0?\.|1\.|\d{1,3}\.)\d+|\d{1,3}(?:\.\d+)? ?%)(?![\w.]*\w)",
     re.IGNORECASE,
 )
+_OF_WHERE = re.compile(r"^(?:eval|val|test|dev|train\w*|serv\w*|api|vllm|mean|the|its|and)_")
 MUCH = 0.6  # of the better value
 
 
@@ -26,7 +27,7 @@ def scores(parts: Iterable[Line | Entry]) -> Iterator[tuple[Line | Entry, str, f
     for part in parts:
         for found in _SCORE.finditer(part.text):
             value = float(found["value"].rstrip("% "))
-            name = re.sub(r"[-_ ]", "_", found["name"].lower())
+            name = _OF_WHERE.sub("", re.sub(r"[-_ /]", "_", found["name"].lower()))
             yield part, name, value / 100 if "%" in found["value"] else value
 
 

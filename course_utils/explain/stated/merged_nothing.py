@@ -14,7 +14,10 @@ _ASKS = re.compile(
     r"\|[^|]*-[^|]*\||\bmax\w* ?(?:abs )?(?:diff|delta|change))",
     re.IGNORECASE,
 )
-_OF_LAYERS = re.compile(r"\bembed|\bnorm\.weight|\blm_head|layernorm", re.IGNORECASE)
+_OF_OTHERS = re.compile(
+    r"\b(?:adapter|peft\w*|lora\w*|live|memory|logits?|logp\w*|loss)\b|\bembed|\bnorm\.weight|\blm_head|layernorm",
+    re.IGNORECASE,
+)
 _NOTHING = re.compile(
     r"^\W*(?:Out\[\d+\]:\s*)?(?:(?:tensor\()?0(?:\.0*)?(?:e[+-]?0+)?(?![\d.])|True\b)[^\d]*$"
 )
@@ -36,7 +39,7 @@ def merged_nothing(beside: Beside, log: Log) -> Iterator[Finding]:
     """A difference of 0 between weights of a merged model and of its base."""
     lines = [line for _, line in beside.lines]
     for line, below in pairwise([*lines, Line("", "")]):
-        if not _ASKS.search(line.text) or _OF_LAYERS.search(line.text):
+        if not _ASKS.search(line.text) or _OF_OTHERS.search(line.text):
             continue
         answer = line if _ON_IT.search(line.text) else below
         if answer is below and not _NOTHING.match(below.text):

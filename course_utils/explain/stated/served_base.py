@@ -37,7 +37,7 @@ _SCORE = re.compile(r"(?<![\w.])(?P<value>0\.\d{2,}|\d{2}\.\d+)(?!\d|\.\d|[/\w-]
 _BASE = re.compile(
     r"\b(?:plain|base|untuned|original|stock|without (?:the )?(?:adapter|lora))\b", re.I
 )
-LIKE, SURE, SAID = 0.02, 9.2, 8.0
+LIKE, SURE, SAID, HINTED = 0.02, 9.2, 8.0, 6.6
 NOT_ASKED = (
     "the server has the adapter ({name}), and the requests do not name it: they are answered by "
     "the base model, so that what is measured is the base and not what was trained"
@@ -76,7 +76,7 @@ def base_is_asked(beside: Beside, log: Log) -> Iterator[Finding]:
         *filter(None, (asked, by_name)),
     ]
     proof = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in dict.fromkeys(shown)]
-    weight = SURE if asked and (alike or first) else SAID
+    weight = SURE if asked and (alike or first) else SAID if asked or alike else HINTED
     why = NOT_ASKED.format(name=name) + (OF_THE_LIST if first and has else "")
     advice = NAME_IT.format(name=name if has else "its name")
     of = ("adapter_not_loaded", weight, asked or by_name, (*proof, *alike))

@@ -31,7 +31,7 @@ _OF_TRAINING = re.compile(
 _BY_ITSELF = re.compile(r"^(?:Cutting Knowledge Date|Today Date):.*$", re.MULTILINE)
 _BUILT_IN = re.compile(r"You are Qwen, created by Alibaba Cloud|You are a helpful assistant\.?$")
 MOST, ABOVE, SHORTEST = 14, 2, 12  # lines of a row; lines above it; letters of a message
-SURE, WITHOUT = 8.9, 7.0
+SURE = 8.9
 ANOTHER = (
     "the prompts of the service have another system message than the rows of the training: these "
     'say "{trained}", and the service sends {served}. The model has learnt its manner under that '
@@ -63,11 +63,13 @@ def another_system(beside: Beside, log: Log) -> Iterator[Finding]:
     if other is None or any(_same(one, own) for one in served for own in heard):
         return
     worse = fell(sorted([*lines, *log.entries], key=place))
+    if not worse:
+        return
     said = [f"{x.line.where} says: {x.line.text.strip()[:MAX_QUOTE]}" for x in (heard[0], other)]
     sent = f'"{other.text[:80]}"' if other.text else "none"
     built_in = BUILT_IN if _BUILT_IN.search(other.text) else ""
     why = ANOTHER.format(trained=heard[0].text[:80], served=sent, built_in=built_in)
-    of = ("template_differs", SURE if worse else WITHOUT, other.line, (*said, *worse))
+    of = ("template_differs", SURE, other.line, (*said, *worse))
     yield Finding(*of, why=why, advice=SEND_IT)
 
 

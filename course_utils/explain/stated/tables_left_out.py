@@ -16,7 +16,7 @@ _BY_HAND = re.compile(
 _BY_PEFT = re.compile(rf"\b(?:modules_to_save|additional_target)\b['\"]?\s*[:=].*{_TABLE}")
 _ADAPTER_ALONE = re.compile(
     r"\bfor\b.*\bin\b.*\bif\s+\(?\s*(?:['\"]\.?lora_?\w*\.?['\"]\s+in\s+\w+|\w+\.(?:find|count)\(['\"]"
-    r"lora|re\.\w+\(['\"].*lora)(?!.*\b(?:or|any)\b)|\bget_peft_model_state_dict\(|\blora_state_dict\("
+    r"lora|re\.\w+\(['\"].*lora)(?!.*\b(?:or|any)\b)"
 )
 _BY_LIBRARY = re.compile(r"\bsave_pretrained\(|\bsave_adapter\(|\bsave_model\(")
 _TRAINABLE = re.compile(

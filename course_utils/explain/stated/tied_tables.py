@@ -38,6 +38,7 @@ _COUNT = re.compile(
 _WORSE = re.compile(
     r"\b(?:garbage|gibberish|broken|worse|repeats|gone|lost|nonsense)\b", re.IGNORECASE
 )
+_LOADED = re.compile(r"\b(?:re-?)?load\w*\b|\bfrom_pretrained\b|\bdisk\b", re.IGNORECASE)
 SURE, FOLLOWS = 9.3, 8.2
 NOT_WRITTEN = (
     "the head was not written to the file, since it is one table with the embedding (tied), and "
@@ -86,7 +87,7 @@ def _two_tables(lines: list[Line], tied: Line, beside: Beside, log: Log) -> Iter
     if saved is None or not (trained or apart):
         return
     worse = fell([*lines, *log.entries])
-    told = next((one for one in lines if _WORSE.search(one.text)), None)
+    told = next((x for x in lines if _WORSE.search(x.text) and _LOADED.search(x.text)), None)
     if not worse and not told:
         return
     shown = [*([trained[0]] if trained else []), tied]

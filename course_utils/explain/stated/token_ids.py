@@ -12,7 +12,7 @@ from course_utils.explain.paste.scores import fell
 
 _TOKEN = r"</?\|?/?[A-Za-z][\w-]*\|?>|\[[A-Z_]{2,}\]"
 _ONE = re.compile(
-    rf"['\"]?(?P<token>{_TOKEN})['\"]?\s*(?:->|=>|:|=|\bid\b:?)\s*(?P<id>\d{{3,6}})\b"
+    rf"['\"]?(?P<token>{_TOKEN})['\"]?\s*(?:->|=>|:|=|\bid\b:?)\s*(?P<id>\d{{4,6}})\b"
 )
 _ASKS = re.compile(r"\b(?:convert_tokens_to_ids|encode)\(\s*(?P<list>\[.*?\]|['\"].*?['\"])")
 _IDS = re.compile(
@@ -44,6 +44,8 @@ def other_ids(beside: Beside, log: Log) -> Iterator[Finding]:
         return
     token, (one, above), (other, below) = apart[0]
     worse = fell(sorted([*lines, *log.entries], key=place))
+    if not worse and not _ASKS.search(below.text):
+        return  # numbers of another kind may stand beside tokens, as how often each is written
     proof = [f"{x.where} says: {x.text.strip()[:MAX_QUOTE]}" for x in (above, below)]
     why = TWO_IDS.format(which=f"{token} is {one} at {above.where} and {other} at {below.where}")
     of = ("other_tokenizer", SURE if worse else SHOWN, below, (*proof, *worse))
