@@ -87,7 +87,10 @@ def new_tokens_left(beside: Beside, log: Log) -> Iterator[Finding]:
     parts = sorted([*lines, *log.entries], key=place)
     rest = [*rows_as_they_were(parts), *at_a_guess(parts)]
     shown = [*_frozen(lines), *_unchanged(lines), *alike, *rest]
-    if not shown and added[1].startswith("resize_token_embeddings"):
+    is_resized = added[1].startswith("resize_token_embeddings")
+    if is_resized and (
+        not shown or any(_PADDING_ALONE.match(m[1]) for m in _matches(lines, _ADDED))
+    ):
         return  # as for a pad token alone
     never = beside.matching(_NEVER) or next(_matches(beside.told(), _COME_OUT_WRONG), None)
     if not shown and not never:
