@@ -68,7 +68,7 @@ TIED = [
 
 def test_a_head_that_differs_once_loaded_was_tied_again():
     one = first(*TIED)
-    assert one.key == "tie_broken" and "is lost at loading" in one.says
+    assert one.key == "tie_broken" and "at loading both become one" in one.says
     assert any("0.1719" in row for row in one.for_it)
 
 

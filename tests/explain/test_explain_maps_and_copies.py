@@ -138,6 +138,12 @@ def test_a_divergence_over_the_tokens_is_not_divided(code, term):
     assert one is None or one.key != "divergence_divided"
 
 
+def test_a_term_beside_no_size_of_the_vocabulary_is_quoted_without_one():
+    code = "soft = F.kl_div(F.log_softmax(s_logits, -1), F.softmax(t_logits, -1), reduction='mean')"
+    one = first("distil a language model, tokens of text", code, *named(2.1e-5))
+    assert one.key == "divergence_divided" and "times the" not in one.for_it[1]
+
+
 PULLED = [f"{{'loss': {2.9 - n / 8:.2f}, 'grad_norm': 1.2, 'epoch': {n}}}" for n in range(1, 8)]
 BATCH = "train_batch_size: 128"
 LOSS = "loss = F.cross_entropy(q @ p.T / 0.05, torch.arange(len(q)))"

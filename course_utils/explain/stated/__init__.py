@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.log import Log
+from course_utils.explain.stated.adapter_of_zeros import saved_before_it_learnt
 from course_utils.explain.stated.benchmarks import turned_round
 from course_utils.explain.stated.class_weights import weights_in_another_order
 from course_utils.explain.stated.clip_range import narrow_for_tokens
@@ -25,7 +26,10 @@ from course_utils.explain.stated.label_types import not_masked, text_as_bool
 from course_utils.explain.stated.learnt_ends import another_end
 from course_utils.explain.stated.listed_rows import end_hidden_as_padding
 from course_utils.explain.stated.mask_marks import all_is_learnt
+from course_utils.explain.stated.measured_base import adapter_is_off, base_is_measured
+from course_utils.explain.stated.merged_and_adapter import put_on_twice
 from course_utils.explain.stated.merged_by_hand import merged_at_another_scale
+from course_utils.explain.stated.merged_nothing import merged_nothing
 from course_utils.explain.stated.micro_sums import summed_over_rows
 from course_utils.explain.stated.module_names import names_apart
 from course_utils.explain.stated.name_orders import (
@@ -47,10 +51,11 @@ from course_utils.explain.stated.plans import plans
 from course_utils.explain.stated.prefix_mask import shifted_by_thoughts
 from course_utils.explain.stated.principal_adapter import base_counts_twice
 from course_utils.explain.stated.prompt_again import prompt_again
+from course_utils.explain.stated.prompt_lengths import prompt_is_shorter
 from course_utils.explain.stated.read_at_first_pad import read_at_first_pad
 from course_utils.explain.stated.reference_is_policy import reference_is_policy
 from course_utils.explain.stated.reference_order import reference_of_other_rows
-from course_utils.explain.stated.reloaded_head import tied_when_loaded
+from course_utils.explain.stated.reply_characters import cut_by_characters
 from course_utils.explain.stated.reply_cuts import cut_at_own_length
 from course_utils.explain.stated.resumed_rate import rate_of_before
 from course_utils.explain.stated.reward_memo import remembered_without_the_reply
@@ -63,7 +68,9 @@ from course_utils.explain.stated.sampler_defaults import defaults_of_the_model
 from course_utils.explain.stated.score_column import put_behind_the_end
 from course_utils.explain.stated.seeded_rounds import one_seed_each_round
 from course_utils.explain.stated.served_adapter import without_effect
+from course_utils.explain.stated.served_base import base_is_asked
 from course_utils.explain.stated.served_prompt import another_prompt
+from course_utils.explain.stated.served_system import another_system
 from course_utils.explain.stated.served_template import another_template
 from course_utils.explain.stated.serving import served
 from course_utils.explain.stated.set_order import numbered_by_a_set
@@ -76,11 +83,14 @@ from course_utils.explain.stated.sibling_rows import siblings_in_a_batch
 from course_utils.explain.stated.skipped_batches import skipped_by_steps
 from course_utils.explain.stated.small_integers import ids_cut
 from course_utils.explain.stated.stop_strings import reasoning_cut
+from course_utils.explain.stated.tables_left_out import tables_left_out
 from course_utils.explain.stated.teacher_entropy import entropy_is_the_floor
 from course_utils.explain.stated.templates import templates
-from course_utils.explain.stated.text_cuts import cut_with_its_markers
+from course_utils.explain.stated.tied_tables import tie_lost
 from course_utils.explain.stated.tiled_groups import groups_of_other_prompts
+from course_utils.explain.stated.token_ids import other_ids
 from course_utils.explain.stated.tokens_kept import kept_without_the_tokenizer
+from course_utils.explain.stated.turn_not_opened import turn_not_opened
 from course_utils.explain.stated.two_starts import two_starts
 from course_utils.explain.stated.unsent_buffers import router_bias_left
 
@@ -145,11 +155,9 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     groups_of_other_prompts,
     copies_in_the_batch,
     kl_over_the_words,
-    cut_with_its_markers,
     numbered_by_a_set,
     split_by_row,
     one_seed_each_round,
-    tied_when_loaded,
     penalised_from_the_start,
     plain_difference_in_the_loss,
     narrow_for_tokens,
@@ -163,4 +171,17 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     names_in_two_orders,
     counted_from_another_number,
     reference_is_policy,
+    saved_before_it_learnt,
+    prompt_is_shorter,
+    cut_by_characters,
+    base_is_asked,
+    tables_left_out,
+    tie_lost,
+    another_system,
+    turn_not_opened,
+    put_on_twice,
+    other_ids,
+    merged_nothing,
+    adapter_is_off,
+    base_is_measured,
 )

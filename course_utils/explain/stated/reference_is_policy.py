@@ -103,7 +103,7 @@ def _object(value: ast.expr) -> tuple[str, str]:
 
 
 def _is_trained(name: str, of: str, code: list[tuple[Line, ast.stmt]]) -> bool:
-    """Whether the name is that of a reference, and the other of a model that an optimizer trains."""
+    """Whether the name is a reference's, and the other that of a model that is optimized."""
     trained = {model for _, one in code for model in _given_to_optimizers(one)}
     is_such = _OF_REFERENCE.match(name) and of in trained and of != name
     return bool(is_such) and _computes(code, name)
