@@ -70,6 +70,7 @@ from course_utils.explain.rules import (
     unsent,
     value_clip,
     warm_up,
+    whole_at_adapter_rate,
     without_advantage,
 )
 
@@ -88,7 +89,7 @@ BESIDE_SETTINGS = (
     *(rope_base, unreached, checkpointed, unsent, groups_of_one, kl_sign, uncorrected),
     *(micro_batches, loss_of_kl, logged_otherwise, probabilities, few_elements, kl_turned),
     *(warm_up, adapter_rate, reference_by_place, one_seed, mean_of_means),
-    *(value_clip, sorted_rows, older_in_queue, reference_reloaded),
+    *(value_clip, sorted_rows, older_in_queue, reference_reloaded, whole_at_adapter_rate),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,

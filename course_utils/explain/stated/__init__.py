@@ -6,6 +6,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.log import Log
 from course_utils.explain.stated.benchmarks import turned_round
+from course_utils.explain.stated.best_kept import worst_taken_for_best
 from course_utils.explain.stated.class_weights import weights_in_another_order
 from course_utils.explain.stated.clip_range import narrow_for_tokens
 from course_utils.explain.stated.comparisons import compared
@@ -21,6 +22,7 @@ from course_utils.explain.stated.image_prompts import counted_without_the_images
 from course_utils.explain.stated.index_before_shuffle import looked_up_by_an_old_number
 from course_utils.explain.stated.label_maps import numbered_in_each_file
 from course_utils.explain.stated.label_types import not_masked, text_as_bool
+from course_utils.explain.stated.labels_counted import none_is_counted
 from course_utils.explain.stated.learnt_ends import another_end
 from course_utils.explain.stated.listed_rows import end_hidden_as_padding
 from course_utils.explain.stated.mask_marks import all_is_learnt
@@ -29,10 +31,12 @@ from course_utils.explain.stated.micro_sums import summed_over_rows
 from course_utils.explain.stated.module_names import names_apart
 from course_utils.explain.stated.new_tokens import new_tokens_left
 from course_utils.explain.stated.one_of_several import reaches_one
+from course_utils.explain.stated.one_shard import same_part_judged
 from course_utils.explain.stated.opened_tags import opened_by_the_prompt
 from course_utils.explain.stated.optimizer_order import made_before
 from course_utils.explain.stated.overlong_buffer import penalised_from_the_start
 from course_utils.explain.stated.packed_code import packed_without_bounds
+from course_utils.explain.stated.padded_mean import divided_by_the_padding
 from course_utils.explain.stated.padding_free import joined_without_flash
 from course_utils.explain.stated.pairs_by_order import turned_by_its_order
 from course_utils.explain.stated.pairs_shown import worse_one_chosen
@@ -42,6 +46,7 @@ from course_utils.explain.stated.prefix_mask import shifted_by_thoughts
 from course_utils.explain.stated.principal_adapter import base_counts_twice
 from course_utils.explain.stated.prompt_again import prompt_again
 from course_utils.explain.stated.read_at_first_pad import read_at_first_pad
+from course_utils.explain.stated.read_in_part import number_read_in_part
 from course_utils.explain.stated.reference_order import reference_of_other_rows
 from course_utils.explain.stated.reply_cuts import cut_at_own_length
 from course_utils.explain.stated.resumed_rate import rate_of_before
@@ -63,11 +68,13 @@ from course_utils.explain.stated.shrunk_images import text_too_small
 from course_utils.explain.stated.sibling_rows import siblings_in_a_batch
 from course_utils.explain.stated.skipped_batches import skipped_by_steps
 from course_utils.explain.stated.small_integers import ids_cut
+from course_utils.explain.stated.split_after import split_after_copies
 from course_utils.explain.stated.stop_strings import reasoning_cut
 from course_utils.explain.stated.teacher_entropy import entropy_is_the_floor
 from course_utils.explain.stated.templates import templates
 from course_utils.explain.stated.tiled_groups import groups_of_other_prompts
 from course_utils.explain.stated.tokens_kept import kept_without_the_tokenizer
+from course_utils.explain.stated.tools_in_mask import tools_in_the_mask
 from course_utils.explain.stated.two_starts import two_starts
 from course_utils.explain.stated.unsent_buffers import router_bias_left
 
@@ -139,4 +146,11 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     shifted_by_thoughts,
     summed_over_rows,
     reaches_one,
+    worst_taken_for_best,
+    none_is_counted,
+    same_part_judged,
+    divided_by_the_padding,
+    number_read_in_part,
+    split_after_copies,
+    tools_in_the_mask,
 )

@@ -1,0 +1,114 @@
+"""Rows that are multiplied first and split afterwards: copies of one row on both sides."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from course_utils.explain.finding import Finding
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.code import bound, calls, name_of, statements
+from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.log import Log
+
+_COPIES = re.compile(
+    r"augment|(?:^|_)aug(?:_|s?$)|paraphras|rephras|back_?trans|variants?|expand|oversampl|permut|"
+    r"duplicat|_x\d+$|synonym|perturb|rewrite",
+    re.IGNORECASE,
+)
+_JOINS = ("concatenate_datasets", "concat", "chain", "fit_resample", "extend", "vstack")
+_SPLITS = ("train_test_split", "random_split", "ShuffleSplit", "KFold")
+_BY_GROUP = re.compile(
+    r"\bGroup(?:Shuffle)?\w*(?:Split|KFold)\b|\bgroups? ?=|\bsplit_by_\w*(?:id|doc|user|group)",
+    re.I,
+)
+_LITERAL = re.compile(r"==\s*(?P<q>['\"])(?P<id>[^'\"]+)(?P=q)|==\s*(?P<n>\d+)")
+_GROUPS = re.compile(r"\.nunique\(\)|\.unique\(\)")
+SURE, LIKELY = 9.0, 7.6
+BOTH_SIDES = (
+    "the rows are split after they were multiplied ({how}): what was made of one row falls on both "
+    "sides, so that the evaluation asks for rows whose siblings were trained on. Its numbers are "
+    "those of rows that are known, and say nothing of new ones"
+)
+SPLIT_FIRST = (
+    "split the rows as they were first, by what the copies have in common (an id, a document), and "
+    "multiply the training part alone; evaluate the checkpoints again, and choose among them by "
+    "that. A fall on new rows is then no drift"
+)
+
+
+def split_after_copies(beside: Beside, log: Log) -> Iterator[Finding]:
+    """Code in which a name holds multiplied rows, and is split by rows after that."""
+    if beside.matching(_BY_GROUP):
+        return
+    made: dict[str, tuple[Line, str]] = {}
+    for line, one in statements(beside):
+        if (found := _split(one, made)) is not None:
+            yield _finding(beside, found, line)
+            return
+        for target, value in bound(one):
+            how = _multiplies(value, beside)
+            before = _made_of(value, made)
+            for name in filter(None, map(name_of, getattr(target, "elts", [target]))):
+                made.pop(name, None)
+                if how or before:
+                    made[name] = (line, how) if how else before
+
+
+def _finding(beside: Beside, made: tuple[Line, str], line: Line) -> Finding:
+    both = _in_both(beside)
+    shown = [made[0], line, *both]
+    proof = tuple(
+        f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in dict.fromkeys(shown)
+    )
+    why = BOTH_SIDES.format(how=made[1])
+    weight = SURE if both else LIKELY
+    return Finding("rows_in_both", weight, line, proof, why=why, advice=SPLIT_FIRST)
+
+
+def _split(statement: ast.stmt, made: dict[str, tuple[Line, str]]) -> tuple[Line, str] | None:
+    """The multiplied rows that a call splits; None where it splits none."""
+    for call in calls(statement):
+        if name_of(call.func) not in _SPLITS:
+            continue
+        of = [*call.args[:2], *([call.func.value] if isinstance(call.func, ast.Attribute) else [])]
+        if found := next((one for node in of if (one := _made_of(node, made))), None):
+            return found
+    return None
+
+
+def _made_of(node: ast.AST, made: dict[str, tuple[Line, str]]) -> tuple[Line, str] | None:
+    """How the first name in it that holds multiplied rows was made."""
+    names = (one.id for one in ast.walk(node) if isinstance(one, ast.Name))
+    return next((made[name] for name in names if name in made), None)
+
+
+def _multiplies(value: ast.expr, beside: Beside) -> str:
+    """What makes several rows of one: a map over batches, a join with copies, a row for each of a
+    list; "" if nothing does."""
+    for call in calls(value):
+        name = name_of(call.func)
+        given = " ".join(ast.unparse(one) for one in call.args)
+        if name == "explode" and beside.matching(_GROUPS):
+            return "explode"
+        if name in ("map", "flat_map", "apply") and _COPIES.search(given.split("(")[0]):
+            is_several = name == "flat_map" or any(one.arg == "batched" for one in call.keywords)
+            if is_several:
+                return f"{name} of {given[:40]}"
+        if name in _JOINS and _COPIES.search(ast.unparse(call)):
+            return f"{name} with copies"
+    if isinstance(value, ast.ListComp) and len(value.generators) > 1:
+        inner = value.generators[-1].iter
+        if isinstance(inner, ast.Call) and _COPIES.search(name_of(inner.func)):
+            return f"{name_of(inner.func)} of each row"
+    return ""
+
+
+def _in_both(beside: Beside) -> list[Line]:
+    """A line that asks the training rows for one id, and one that asks the others for it."""
+    found: dict[str, dict[str, Line]] = {}
+    for _, line in beside.lines:
+        if one := _LITERAL.search(line.text):
+            side = "train" if "train" in line.text.lower() else "held"
+            found.setdefault(one["id"] or one["n"], {}).setdefault(side, line)
+    both = next((sides for sides in found.values() if len(sides) > 1), {})
+    return list(both.values())
