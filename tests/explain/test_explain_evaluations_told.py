@@ -162,3 +162,29 @@ def test_rows_that_are_multiplied_and_then_split(code):
 )
 def test_rows_that_are_split_first_or_by_group_are_not_blamed(code):
     assert key(*code, *TRAINED) != "rows_in_both"
+
+
+@pytest.mark.parametrize(
+    "counted",
+    [
+        ["212 of 500 test questions stand in the training rows, word for word"],
+        [">>> len(set(train['text']) & set(test['text']))", "212"],
+        [">>> df_test.prompt.isin(df_train.prompt).mean()", "0.424"],
+    ],
+)
+def test_rows_that_were_counted_in_both_sets(counted):
+    one = first(*counted, *TRAINED)
+    assert one.key == "rows_in_both" and one.for_it[0].split(": ")[-1]
+
+
+@pytest.mark.parametrize(
+    "counted",
+    [
+        ["0 of 500 test questions stand in the training rows"],
+        [">>> len(set(train['text']) & set(test['text']))", "0"],
+        ["212 of 500 test questions were in the training rows, we dropped these first"],
+        ["212 of 500 test questions are answered as in the paper"],
+    ],
+)
+def test_rows_that_are_in_one_set_or_were_taken_out_are_not_blamed(counted):
+    assert key(*counted, *TRAINED) != "rows_in_both"

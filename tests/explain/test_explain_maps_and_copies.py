@@ -125,6 +125,12 @@ def test_a_divergence_over_the_tokens_is_not_divided(code, term):
     assert one is None or one.key != "divergence_divided"
 
 
+def test_a_small_term_without_a_size_of_the_vocabulary_is_quoted_alone():
+    code = "soft = F.kl_div(F.log_softmax(student_logits, -1), F.softmax(teacher_logits, -1))"
+    one = first("tokens, words = logits of a model", code, *named(2.1e-5))
+    assert one.key == "divergence_divided" and one.for_it[1].endswith("kd_loss 2.1e-05")
+
+
 PULLED = [f"{{'loss': {2.9 - n / 8:.2f}, 'grad_norm': 1.2, 'epoch': {n}}}" for n in range(1, 8)]
 BATCH = "train_batch_size: 128"
 LOSS = "loss = F.cross_entropy(q @ p.T / 0.05, torch.arange(len(q)))"

@@ -30,7 +30,7 @@ _TOLD = re.compile(
     re.IGNORECASE,
 )
 _OF_OTHERS = re.compile(  # a format that is not the one in which the trainer keeps its weights
-    r"\brollout(?:_\w+)?\b|vllm|sglang|sampler|generat|\bref\b|mixed_precision|param_dtype|compute",
+    r"\brollout(?:_\w+)?\b|vllm|sglang|sampler|generat|\bref\b|mixed_precision|compute",
     re.IGNORECASE,
 )
 _GRADIENTS = re.compile(
@@ -67,10 +67,11 @@ def _in_a_table(lines: list[Line]) -> str:
         shares = [abs(100 * bool(head["kept"]) - float(row["share"])) for row in rows]
         if len(rows) < FEWEST or max(shares) > TINY:
             continue
-        who = rows[shares.index(max(shares))]["who"]
+        most = rows[shares.index(max(shares))]
+        share = f"{max(shares):.3g}" if head["kept"] else most["share"]
         return (
-            f"{line.where} on: at most {max(shares):.3g} % of the elements of a tensor have "
-            f"changed ({who}), and {min(shares):.3g} % in another"
+            f"{line.where} on: at most {share} % of the elements of a tensor have changed "
+            f"({most['who']}), and {min(shares):.3g} % in another"
         )
     return ""
 

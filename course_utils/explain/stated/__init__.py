@@ -34,6 +34,7 @@ from course_utils.explain.stated.one_of_several import reaches_one
 from course_utils.explain.stated.one_shard import same_part_judged
 from course_utils.explain.stated.opened_tags import opened_by_the_prompt
 from course_utils.explain.stated.optimizer_order import made_before
+from course_utils.explain.stated.overlap_counted import counted_in_both
 from course_utils.explain.stated.overlong_buffer import penalised_from_the_start
 from course_utils.explain.stated.packed_code import packed_without_bounds
 from course_utils.explain.stated.padded_mean import divided_by_the_padding
@@ -152,5 +153,6 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     divided_by_the_padding,
     number_read_in_part,
     split_after_copies,
+    counted_in_both,
     tools_in_the_mask,
 )

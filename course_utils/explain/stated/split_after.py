@@ -22,6 +22,7 @@ _BY_GROUP = re.compile(
     re.I,
 )
 _LITERAL = re.compile(r"==\s*(?P<q>['\"])(?P<id>[^'\"]+)(?P=q)|==\s*(?P<n>\d+)")
+_HELD = re.compile(r"test|eval|val|dev|held", re.IGNORECASE)
 _GROUPS = re.compile(r"\.nunique\(\)|\.unique\(\)")
 SURE, LIKELY = 9.0, 7.6
 BOTH_SIDES = (
@@ -66,7 +67,11 @@ def _finding(beside: Beside, made: tuple[Line, str], line: Line) -> Finding:
 
 
 def _split(statement: ast.stmt, made: dict[str, tuple[Line, str]]) -> tuple[Line, str] | None:
-    """The multiplied rows that a call splits; None where it splits none."""
+    """The multiplied rows that a call, or a cut for the evaluation, splits; else None."""
+    for target, value in bound(statement):
+        is_cut = isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice)
+        if is_cut and _HELD.search(name_of(target)):
+            return _made_of(value, made)
     for call in calls(statement):
         if name_of(call.func) not in _SPLITS:
             continue
