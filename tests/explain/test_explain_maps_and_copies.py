@@ -138,10 +138,10 @@ def test_a_divergence_over_the_tokens_is_not_divided(code, term):
     assert one is None or one.key != "divergence_divided"
 
 
-def test_a_term_beside_no_size_of_the_vocabulary_is_quoted_without_one():
-    code = "soft = F.kl_div(F.log_softmax(s_logits, -1), F.softmax(t_logits, -1), reduction='mean')"
-    one = first("distil a language model, tokens of text", code, *named(2.1e-5))
-    assert one.key == "divergence_divided" and "times the" not in one.for_it[1]
+def test_a_small_term_without_a_size_of_the_vocabulary_is_quoted_alone():
+    code = "soft = F.kl_div(F.log_softmax(student_logits, -1), F.softmax(teacher_logits, -1))"
+    one = first("tokens, words = logits of a model", code, *named(2.1e-5))
+    assert one.key == "divergence_divided" and one.for_it[1].endswith("kd_loss 2.1e-05")
 
 
 PULLED = [f"{{'loss': {2.9 - n / 8:.2f}, 'grad_norm': 1.2, 'epoch': {n}}}" for n in range(1, 8)]

@@ -156,7 +156,7 @@ _PATTERNS = tuple(
             r"(train/)?(actor/)?(learning[_ ]rate|lr)|act(or)?_lr|policy/policy_lr|"
             r"ppo_actor/update/lr",
         ),
-        ("loss_scale", r"((loss|grad)[_ ])?scale|loss_scaler?"),
+        ("loss_scale", r"((loss|grad|amp|scaler|fp16)[_ ])?scale|loss_scaler?|scaler"),
         (
             "loss",
             r"(train/|actor/|training[ _]|minibatch |lm[ _]|total_|gpt_)?loss|"

@@ -10,7 +10,7 @@ _SCORE = re.compile(
     r"rouge(?:-?\w)?|pass@\d|score|ok|valid(?:[-_ ][a-z]+)?|parse\w*|success|"
     r"win[-_ ]?rate|(?:arg|call)\w*|reward|opened|closed))['\"]?"
     r"(?:,(?: \w+){1,4}(?=\s*[:=]))?"
-    r"\s*(?:[:=|]\s*|\s)\s*(?P<value>(?:0?\.|1\.|\d{1,3}\.)\d+|\d{1,3}(?:\.\d+)? ?%)(?![\w.]*\w)",
+    r"\s*(?:[:=|]\s*|\s)\s*(?P<value>\d{1,3}(?:\.\d+)? ?%|(?:\d{1,3})?\.\d+)(?![\w.]*\w)",
     re.IGNORECASE,
 )
 _OF_WHERE = re.compile(r"^(?:eval|val|test|dev|train\w*|serv\w*|api|vllm|mean|the|its|and)_")
