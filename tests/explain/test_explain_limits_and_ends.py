@@ -38,13 +38,23 @@ def test_a_group_that_is_set_to_one_reply_is_told_by_its_setting():
     ("old", "new"),
     [
         ("advantages/min:0.0", "advantages/min:-0.9"),
-        ("python -m verl.trainer.main_ppo", "python -m own.trainer"),
         ("adv_estimator=grpo", "adv_estimator=gae"),
+    ],
+)
+def test_a_group_with_a_baseline_or_no_group_is_not_called_one_reply(old, new):
+    assert without("groups_of_one", "\n".join(SINGLE), old, new)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("python -m verl.trainer.main_ppo", "python -m own.trainer"),
         ("data.train_batch_size=512", "\n  n: 8\n"),
     ],
 )
-def test_a_group_with_a_baseline_or_set_elsewhere_is_not_called_one_reply(old, new):
-    assert without("groups_of_one", "\n".join(SINGLE), old, new)
+def test_a_group_whose_size_is_not_told_is_not_said_to_be_of_one_reply(old, new):
+    one = first("\n".join(SINGLE).replace(old, new))
+    assert "one reply is sampled" not in one.says and "how many replies" in one.fix
 
 
 TIED = [
@@ -58,7 +68,7 @@ TIED = [
 
 def test_a_head_that_differs_once_loaded_was_tied_again():
     one = first(*TIED)
-    assert one.key == "tie_broken" and "is lost at loading" in one.says
+    assert one.key == "tie_broken" and "at loading both become one" in one.says
     assert any("0.1719" in row for row in one.for_it)
 
 

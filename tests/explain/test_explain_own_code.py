@@ -112,6 +112,12 @@ def test_rows_of_one_document_on_both_sides_of_a_split_are_told():
     assert any("31000 rows of 2100 articles" in row for row in one.for_it)
 
 
+def test_parts_of_documents_that_a_loop_collects_are_told_as_well():
+    loop = ["for part in chunks(article):", "    passages.append(part)", *ROWS[1:]]
+    one = first(*loop)
+    assert one.key == "rows_in_both" and "(chunks)" in one.says
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

@@ -29,7 +29,13 @@ _LENGTHS = re.compile(
 )
 _OF_ROWS = re.compile(r"\b(?:tok\w*|len\w*|trace\w*|rows?)\b", re.IGNORECASE)
 _OF_OUTPUT = re.compile(
-    r"\b(?:completion|generat\w*|output|prompts?|eval|vllm|gen|predict\w*|new)\b", re.IGNORECASE
+    r"\b(?:completion|generat\w*|output|prompts?(?! ?\+)|eval|vllm|gen|predict\w*|new)\b",
+    re.IGNORECASE,
+)
+_ENDS = re.compile(  # how many of the rows hold their end
+    r"(?:\b(?:eos|eot|end[- ]of[- ]\w+|end token|closing|closed)\b|</\w+>|<\|\w*end\w*\|>|"
+    r"\\?boxed).{0,40}?(?<![\d.,])(?P<some>\d[\d,]*) ?(?:/|of|out of) ?(?P<all>\d[\d,]*)",
+    re.IGNORECASE,
 )
 _BYTES = re.compile(r"^[-drwx]{10}\S*\s+\d+\s+\S+\s+\S+\s+(?P<n>\d{6,})\s.*?(?P<file>[\w.-]+)\s*$")
 _ROWS = re.compile(r"^\W*(?P<n>\d{3,}(?:,\d{3})*)\W*$|\brows\W{1,3}(?P<m>\d[\d,]*)", re.IGNORECASE)
@@ -52,6 +58,7 @@ _LABELS = re.compile(r"\blabels?(?:_ids)?\b")
 ENDS = (151645, 128009, 32007, 100257)  # the end of a turn: of Qwen, Llama 3, Phi 3, OLMo
 IGNORED = -100
 MOST, FEW, A_TOKEN, FAR = 0.6, 5, 4.5, 1.4  # of lines, of rows; lines; bytes; times the limit
+MANY = 200  # rows of a data set, and not of a sample of replies
 CUT = (
     "most rows are longer than the limit of {limit} tokens and are cut from the right, so that "
     "their ends (the close of the reasoning, the answer, the end token) are gone, whatever stands "
@@ -76,6 +83,7 @@ def ends_cut(beside: Beside, log: Log) -> Iterator[Finding]:
         *_many_truncated(beside),
         *_full_batches(parts, beside, limit),
         *_middle_above(beside, limit),
+        *_few_ends(beside),
         *_by_size(beside, limit),
     ]
     longest = next(_at_the_limit(beside, limit), None)
@@ -106,6 +114,14 @@ def _many_truncated(beside: Beside) -> Iterator[str]:
         if 0 < MOST * whole < some <= whole and not _OF_OUTPUT.search(line.text):
             yield f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}"
             return
+
+
+def _few_ends(beside: Beside) -> Iterator[str]:
+    for line, words in beside.all_matching(_ENDS):
+        found = _ENDS.search(words)
+        some, whole = _number(found["some"]), _number(found["all"])
+        if whole >= MANY and some < MOST * whole and not _OF_OUTPUT.search(line.text):
+            yield f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}"
 
 
 def _full_batches(parts: list[Line | Entry], beside: Beside, limit: Setting) -> list[str]:

@@ -1,4 +1,4 @@
-"""Pairs whose replies a limit of the length cuts away, so that two equal prompts are left."""
+"""Pairs of which a limit of the length leaves what both replies share, so that they are ties."""
 
 import math
 import re
@@ -8,7 +8,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside, Setting
 from course_utils.explain.paste.entries import MAX_QUOTE, Line
 from course_utils.explain.paste.log import Log, finite
-from course_utils.explain.paste.numbers import listed, thirds
+from course_utils.explain.paste.quantiles import counted
 
 _OF_PROMPTS = re.compile(
     r"\bprompts?\b(?=.*\b(?:tok\w*|len\w*)\b)|^(?=.*\b(?:tok\w*|len\w*)\b)(?!.*\b(?:answers?|"
@@ -19,6 +19,12 @@ _OF_PROMPTS = re.compile(
 )
 _QUANTILE = re.compile(
     r"\b(?P<name>p\d{1,2}|min|median|mean|avg|max)\b\W{1,3}(?P<value>\d[\d,]*(?:\.\d+)?)",
+    re.IGNORECASE,
+)
+_PROMPTS = re.compile(r"^(?:\w+ )?prompts?(?: (?:tok\w*|len\w*))?$", re.IGNORECASE)
+_FORKS = re.compile(
+    r"\bfirst (?:differ\w*|different|diverg\w*)|\bdiverg\w+|\bfork\w*|"
+    r"\b(?:common|shared|same) (?:prefix|start|beginning)\b",
     re.IGNORECASE,
 )
 _KEEPS_END = re.compile(
@@ -46,6 +52,17 @@ PAIRS_CUT = (
     "so its two scores are equal, whichever reply is the better; labels and learning rate are not "
     "to blame"
 )
+FORKS_CUT = (
+    "chosen and rejected are the same tokens in most pairs: the rows are cut at {} tokens from the "
+    "right, and {} of the pairs first differ behind {} tokens of the reply. What is left of both "
+    "is their common beginning, so that their scores are equal; neither the learning rate nor "
+    "the form of the loss is to blame"
+)
+LATER_CUT = (
+    "a limit above the place where the replies differ; or put what both share into the prompt and "
+    "cut that from the left (keep_end), with room for what differs; drop pairs whose ids are the "
+    "same once cut, and count them"
+)
 LONGER_PAIRS = (
     "a limit above prompt and reply together, or cut the prompt from the left "
     "(truncation_side='left') with room for the reply; drop pairs whose ids are the same once cut"
@@ -53,24 +70,24 @@ LONGER_PAIRS = (
 
 
 def cut_pairs(beside: Beside, log: Log) -> Iterator[Finding]:
-    """Long prompts, a lower limit, and scores that are the same for both replies."""
+    """Pairs of prompts that are longer than the limit, or that differ behind it, and ties."""
     named = [*log.entries[:1], *(line for _, line in beside.lines)]
     if log.kind() != "preference" and not any(_NAMES_BOTH.search(one.text) for one in named):
         return
     limit = beside.printed("max_length") or _of_tracker(beside)
-    if limit is None or not limit.number or beside.of("max_prompt_length"):
+    if limit is None or not limit.number or beside.matching(_KEEPS_END):
         return
-    if beside.matching(_KEEPS_END):
-        return
-    long = _long_prompts(beside, limit)
-    alike = [*_equal_scores(beside), *_stands_at_chance(log), *_middle_margin(beside)]
+    alike = [*_equal_scores(beside), *_are_ties(log), *_middle_margin(beside)]
+    forks = _above(beside, limit, _FORKS)
+    long = forks or (None if beside.of("max_prompt_length") else _long_prompts(beside, limit))
     if long is None or not alike:
         return
     line, name, tokens = long
     proof = (limit.said, f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}", *alike)
     part = {"min": "all", "median": "half"}.get(name) or f"{100 - int(name[1:])} %"
-    why = PAIRS_CUT.format(limit.value, part, f"{tokens:g}")
-    yield Finding("pairs_alike", 8.8, line, proof, why=why, advice=LONGER_PAIRS)
+    why, advice = (FORKS_CUT, LATER_CUT) if forks else (PAIRS_CUT, LONGER_PAIRS)
+    why = why.format(limit.value, part, f"{tokens:g}")
+    yield Finding("pairs_alike", 8.8, line, proof, why=why, advice=advice)
 
 
 def _of_tracker(beside: Beside) -> Setting | None:
@@ -100,6 +117,15 @@ def _long_prompts(beside: Beside, limit: Setting) -> tuple[Line, str, float] | N
             is_low = name in ("min", "median") or (name[0] == "p" and int(name[1:]) <= 50)
             if is_low and tokens >= (limit.number or 0):
                 return line, name, tokens
+    return _above(beside, limit, _PROMPTS)
+
+
+def _above(beside: Beside, limit: Setting, of: re.Pattern) -> tuple[Line, str, float] | None:
+    """The lowest part of such lengths in a table that is above the limit."""
+    for one in counted([line for _, line in beside.lines]):
+        for name, tokens in one.low() if of.search(one.label) else ():
+            if tokens >= (limit.number or 0):
+                return one.line, name, tokens
     return None
 
 
@@ -114,14 +140,17 @@ def _equal_scores(beside: Beside) -> list[str]:
     return [f"{same[0].where} on: {len(same)} of {len(rows)} pairs have two equal scores"]
 
 
-def _stands_at_chance(log: Log) -> list[str]:
-    """A loss of ln 2 throughout beside an accuracy far below a half, as ties give it."""
-    losses, hits = thirds(log.values("loss")), finite(log.values("accuracy"))
-    if not losses or not hits or max(abs(loss - math.log(2)) for loss in losses) > NEAR:
+def _are_ties(log: Log) -> list[str]:
+    """An accuracy far below a half beside a loss that is not above ln 2, as ties give it: were
+    the pairs turned round, the loss would be above, and the margin below 0."""
+    losses, hits = finite(log.values("loss")), finite(log.values("accuracy"))
+    if len(losses) < FEW_PAIRS or not hits or max(hits) > 0.25:
         return []
-    if max(hits) > 0.25:
+    margins, far = finite(log.values("margin")), max(losses) - math.log(2)
+    is_flat = max(abs(loss - math.log(2)) for loss in losses) <= NEAR
+    if far > NEAR or not (is_flat or (margins and sum(margins) >= 0)):
         return []
     return [
-        f"the loss is ln 2 (by thirds {listed(losses)}) and the accuracy at most {max(hits):.3g}: "
-        "most pairs are ties"
+        f"the loss ({min(losses):.4g} to {max(losses):.4g}) is not above ln 2 = 0.6931, and the "
+        f"accuracy at most {max(hits):.3g}: most pairs are ties"
     ]

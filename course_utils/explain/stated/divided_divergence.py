@@ -54,17 +54,20 @@ def kl_over_the_words(beside: Beside, log: Log) -> Iterator[Finding]:
         proof = [f"{line.where} says: {code[:MAX_QUOTE]}"]
         if value:
             at, name, term = value
-            times = ""
-            if size and is_told:
-                times = f": times the {size[1]} of {size[0].where} that is {size[1] * term:.2g}, "
-                times += "what a divergence of two models is like"
-            proof.append(f"{at.where}: {name} {term:g}{times}")
+            proof.append(f"{at.where}: {name} {term:g}{_times(size, term) if is_told else ''}")
         against = () if value else ("no value of the term is read beside it",)
         weight = 9.0 if is_told else 7.5 if value else 5.6
         why = DIVIDED.format(how=how, size=f"{size[1]} words" if size else "words")
         of = ("divergence_divided", weight, line, tuple(proof), against)
         yield Finding(*of, why=why, advice=SUM_WORDS)
         return
+
+
+def _times(size: tuple[Line, int], term: float) -> str:
+    return (
+        f": times the {size[1]} of {size[0].where} that is {size[1] * term:.2g}, what a divergence "
+        "of two models is like"
+    )
 
 
 def _whole(lines: list[Line], start: int) -> str:

@@ -23,7 +23,7 @@ _SPLIT = re.compile(
     r"\bpl\.Trainer|\b(?!set_|\w*Parallel)\w*(?:data|jsonl|stream)\w*\([^)]*\b(?:rank|world\w*)\b",
     re.IGNORECASE,
 )
-_OTHER_PARALLEL = re.compile(
+OTHER_PARALLEL = re.compile(
     r"\b(?:tensor|pipeline|sequence|context|expert)[-_ ]?parallel|\b(?:tp|pp|cp|sp|ep)_size\b|"
     r"\bDTensor\b|\bparallelize_module\b|\bulysses\b",
     re.IGNORECASE,
@@ -58,7 +58,7 @@ SPLIT_THEM = (
 def each_reads_all(beside: Beside, log: Log) -> Iterator[Finding]:
     """A DataLoader of several processes without a sampler, or ranks with one loss and one batch."""
     lines = [line for _, line in beside.lines]
-    if any(one.search(line.text) for line in lines for one in (_SPLIT, _OTHER_PARALLEL)):
+    if any(one.search(line.text) for line in lines for one in (_SPLIT, OTHER_PARALLEL)):
         return
     several, loader = beside.matching(_SEVERAL), _loader(lines)
     alike = _alike(log)

@@ -17,6 +17,17 @@ _FORMAT = re.compile(
     r"\W{1,4}(?:loss\W{1,3})?(?P<value>nan|inf|\d+\.\d+)\W*$",
     re.IGNORECASE,
 )
+_ROW = re.compile(
+    r"^[\W\d]*(?P<who>[A-Za-z][\w.\[\]]*)\W+(?:(?:abs)?[ _]?max\W+)?"
+    r"(?P<value>\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf|nan)\W*$",
+    re.IGNORECASE,
+)
+_MEASURED = re.compile(r"\b(?:abs|max|amax|activations?|outputs?|hidden|hook)\b", re.IGNORECASE)
+_IN_HALF = re.compile(
+    r"\bfp16['\"]?(?:\s*[:=]\s*['\"]?true\b|(?!['\"]?\s*[:=]))|\b(?:torch\.)?float16\b|\.half\(\)",
+    re.IGNORECASE,
+)
+ROWS, NEAR, ABOVE = 4, 0.1, 3  # of a list by blocks; of the limit; lines
 _WITHOUT_BFLOAT16 = re.compile(r"\b(?:V100|T4|P100|P40|GTX ?1\d{3}|RTX ?20\d\d|Quadro RTX)\w*\b")
 SURE = 10.2  # the measurement beside the scaler's last word
 OUTSIDE = (
@@ -30,8 +41,9 @@ WIDER = "train in {formats}, the whole model or the blocks that pass 65504; leav
 def outside_of_float16(beside: Beside, log: Log) -> Iterator[Finding]:
     """Numbers above 65504 that are inf in float16, or a loss that is nan in float16 alone."""
     lines = [line for _, line in beside.lines]
-    lists, losses = _by_block(lines), _by_format(lines)
+    lists, losses, rows = _by_block(lines), _by_format(lines), _by_rows(lines)
     if not lists and not losses:
+        yield from _of_rows(beside, rows)
         return
     told = [one for pair in (losses, lists) if pair for one in pair]
     shown = "one batch is finite in a wider format and is not in float16" if losses else ""
@@ -39,11 +51,50 @@ def outside_of_float16(beside: Beside, log: Log) -> Iterator[Finding]:
         most = max(value for value in _items(lists[0]) if math.isfinite(value))
         also = f"the same blocks that reach {most:g} are inf in float16"
         shown = f"{shown}, and {also}" if shown else also
+    yield _finding(beside, told, shown)
+
+
+def _of_rows(beside: Beside, rows: list[Line]) -> Iterator[Finding]:
+    """That the outputs of blocks grow from row to row up to inf, where float16 is asked for."""
+    half = beside.matching(_IN_HALF)
+    if not rows or half is None:
+        return
+    last, first = (" ".join(one.text.split()) for one in rows[1:])
+    shown = f"the largest number of a block grows ({last}) until it is too large ({first})"
+    yield _finding(beside, [*rows, half[0]], shown)
+
+
+def _finding(beside: Beside, told: list[Line], shown: str) -> Finding:
     proof = tuple(f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in told)
     old = beside.matching(_WITHOUT_BFLOAT16)
     formats = f"float32 ({old[1]} has no bfloat16)" if old else "bfloat16 or float32"
     why, advice = OUTSIDE.format(shown=shown), WIDER.format(formats=formats)
-    yield Finding("fp16_overflow", SURE, told[0], proof, why=why, advice=advice)
+    return Finding("fp16_overflow", SURE, told[0], proof, why=why, advice=advice)
+
+
+def _by_rows(lines: list[Line]) -> list[Line]:
+    """The first row of blocks with what was measured, the last finite one, and the first inf."""
+    run: list[tuple[Line, float]] = []
+    for number, line in enumerate([*lines, Line("line 0", "")]):
+        if found := _ROW.match(line.text):
+            run.append((line, float(found["value"])))
+            continue
+        values = [value for _, value in run]
+        turned = next((n for n, value in enumerate(values) if not math.isfinite(value)), 0)
+        above = lines[max(0, number - len(run) - ABOVE) : number]
+        is_measured = any(_MEASURED.search(one.text) for one in above)
+        if len(run) >= ROWS and turned > 1 and is_measured and _runs_off(values, turned):
+            return [run[0][0], run[turned - 1][0], run[turned][0]]
+        run = []
+    return []
+
+
+def _runs_off(values: list[float], turned: int) -> bool:
+    """Whether numbers below the limit grow to near it, then to inf, with nothing finite after."""
+    grows = all(now > before for before, now in pairwise(values[:turned]))
+    is_near = NEAR * _LIMIT < values[turned - 1] < _LIMIT
+    ends = not any(map(math.isfinite, values[turned:]))
+    return grows and is_near and ends and math.isinf(values[turned])
 
 
 def _by_block(lines: list[Line]) -> tuple[Line, Line] | None:

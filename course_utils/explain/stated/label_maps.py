@@ -8,6 +8,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Line
 from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.stated.side_tables import side_tables
 
 _BY_ORDER = re.compile(  # numbered as they come
     r"\bfactorize\((?!.*sort\s*=\s*True)|"
@@ -34,10 +35,12 @@ _NUM = re.compile(
     r"\bnum_(?:labels|classes)\W{1,3}(\d+)|"
     r"\b(\d+) (?:\w+ ){0,2}(?:classes|labels|categories|intents)\b"
 )
+_OF_A_CLASS = re.compile(r"^(?:recall|acc(?:uracy)?|hit[_ ]?rate)$", re.IGNORECASE)
 _TOTAL = re.compile(r"[|\u2502].*$")
 _NUMBERS = re.compile(r"^\W*(?:[A-Za-z][\w./-]*\s+)?((?:\d+[\s,]+)+\d+)\W*$")
 FEWEST, MOST, KEPT, LOW, BELOW = 3, 40, 0.25, 0.6, 0.8  # classes; of them; of a guess
-SEVERAL, PART = 2, 0.5  # calls; of the rows of a class
+SEVERAL, PART = 2, 0.5  # calls, classes; of the rows of a class
+RIGHT, NEVER = 0.8, 0.05  # of the rows of a class
 TWO_MAPS = (
     "the classes are numbered anew in each file, {how}, so that a class has one number in training "
     "and another one in the evaluation: a model that is right is counted as wrong, and the surer "
@@ -61,8 +64,9 @@ def numbered_in_each_file(beside: Beside, log: Log) -> Iterator[Finding]:
     if beside.matching(_ONE_MAP):
         return
     lines = [line for _, line in beside.lines]
-    matrix, hits = _turned(beside), _hits(log)
+    matrix, hits = turned(beside), _hits(log)
     shown = [*([matrix[2]] if matrix else []), *_below_chance(log, beside, matrix)]
+    shown += _right_or_never(beside)
     for pattern, how in ((_BY_ORDER, ORDERED), (_BY_NAME, NAMED)):
         if not (code := _on_both(lines, pattern)):
             continue
@@ -135,7 +139,23 @@ def _below_chance(log: Log, beside: Beside, matrix: tuple[int, Line, str] | None
     ]
 
 
-def _turned(beside: Beside) -> tuple[int, Line, str] | None:
+def _right_or_never(beside: Beside) -> list[str]:
+    """A table in which some classes are nearly always right, and the others never."""
+    for table in side_tables(beside):
+        for place in table.places(_OF_A_CLASS)[:1]:
+            rates = table.column(place)
+            right = [rate for _, rate in rates if RIGHT <= rate <= 1]
+            never = [rate for _, rate in rates if rate < NEVER]
+            if min(len(right), len(never)) < SEVERAL or len(right) + len(never) < len(rates):
+                continue
+            return [
+                f"{rates[0][0].where} on: {len(right)} classes are right in {min(right):.2g} of "
+                f"their rows or more, and {len(never)} in {max(never):.2g} at most"
+            ]
+    return []
+
+
+def turned(beside: Beside) -> tuple[int, Line, str] | None:
     """How many classes a confusion matrix has in which each is answered as one other class."""
     for _, group in groupby(_rows(beside), key=lambda row: (row[0], len(row[2]))):
         block = list(group)

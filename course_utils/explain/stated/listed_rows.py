@@ -19,7 +19,7 @@ _PAD_IS_END = re.compile(r"\bpad_token(?:_id)?\s*=\s*[\w.]*\beos_token(?:_id)?\b
 _ADDS_END = re.compile(
     r"\+\s*[\w.]*\beos_token\b|\badd_eos(?:_token)?\s*[:=]\s*True", re.IGNORECASE
 )
-IGNORED, SURE = -100, 9.3
+IGNORED, SURE, MOST_LINES = -100, 9.3, 12
 HIDDEN = (
     "the end of each reply is not learnt: the row ends with token {end}, which is the padding as "
     "well, and the labels hide it with the padding (-100 for each token of that id). So the model "
@@ -86,6 +86,10 @@ def _row(lines: list[Line]) -> _Row | None:
 
 
 def _below(lines: list[Line], number: int) -> re.Match | None:
-    """The list that stands alone on the next line."""
-    below = lines[number + 1].text.strip() if number + 1 < len(lines) else ""
-    return _LIST.match(re.sub(r"^\W*tensor\(", "", below)) if below else None
+    """The list that begins on the next line and stands alone there, on one or more lines."""
+    text = ""
+    for line in lines[number + 1 : number + 1 + MOST_LINES]:
+        text += f" {line.text.strip()}"
+        if text.count("[") <= text.count("]"):
+            break
+    return _LIST.match(re.sub(r"^\W*tensor\(", "", text.strip()))

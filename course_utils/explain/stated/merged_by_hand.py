@@ -78,6 +78,12 @@ def _numbers(size: int, alpha: int, is_rooted: bool) -> str:
 
 def _measured(beside: Beside, factor: float) -> list[str]:
     """Two norms of one change, one below the other, that are apart by that factor."""
+    for _, line in beside.lines:
+        values = [float(one) for one in re.findall(r"(?<![\w.])\d+\.\d+(?![\w.])", line.text)]
+        if len(values) == 2 and min(values) > 0:
+            apart = max(values) / min(values)
+            if abs(apart / factor - 1) < NEAR:
+                return [f"{line.where}: norms {values[0]:g} and {values[1]:g}, {apart:.3g} times"]
     found = [(line, float(one["value"])) for line, one in _norms(beside)]
     for (line, one), (other, two) in pairwise(found):
         is_beside = 0 < place(other) - place(line) <= 2 and min(one, two) > 0

@@ -27,6 +27,11 @@ _REPLACES = (  # what puts new weights into a model, and which
     ),
     (rf"{_OWN}\w*\.set_(?:in|out)put_embeddings\(", "the new embedding or head"),
     (
+        r"^(?:self\.)?model\.(?:\w+\.)*(?:wte|embed_tokens|embeddings?|tok_embeddings|word_embed\w*)"
+        r"\s*=(?!=)",
+        "the new embedding (and the head that is tied to it)",
+    ),
+    (
         r"^(?:self\.)?model\.(?:\w+\.)*(?:lm_head|head|score|classifier|fc)\s*=\s*(?:torch\.)?nn\.",
         "the new head",
     ),

@@ -48,6 +48,8 @@ def prompt_again(beside: Beside, log: Log) -> Iterator[Finding]:
         found = _TWICE.search(words := _plain(row))
         if not found or len(found["text"].split()) < FEWEST:
             continue
+        if not re.search(r"[^\W\d_]{2}", found["text"]):
+            continue  # ids: the padding of one row, or the begin of the next one
         if len(re.findall(r"\w+", words[found.end() :])) < REPLY:
             continue  # the second one is the reply: a task in which a text may stay as it is
         text = found["text"][:80]

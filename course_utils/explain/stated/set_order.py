@@ -8,12 +8,13 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import bound, calls, name_of, statements
 from course_utils.explain.paste.entries import MAX_QUOTE, Line, place
-from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.stated.label_maps import turned
 
 _KEPT = re.compile(
     r"PYTHONHASHSEED\W{1,3}\d|\b(?:json|pickle|joblib|yaml|torch)\.(?:dumps?|loads?|save)\("
     r"[^)]*(?:label|class|name|id2|2id|map)|\blabel2id\s*=|"
-    r"\bid2label\b\s*[=\[]|config\.id2label",
+    r"\b(?:json|pickle)\.load\(|\bid2label\b\s*[=\[]|config\.(?:id2label|label2id)",
     re.IGNORECASE,
 )
 _SCORED = re.compile(
@@ -26,8 +27,10 @@ _AGAIN = re.compile(
     r"\bdifferent (?:number|result|score|accurac\w+)\b|\b(?:re)?start (?:it |\w+\.py )?again\b",
     re.IGNORECASE,
 )
+_TOLD = re.compile(r"(?:\b|_)acc(?:uracy)?\b['\"]?\W{1,3}(?P<n>0\.\d+)", re.IGNORECASE)
 _DEF = re.compile(r"^\s*def (?P<name>\w+)\(")
 SURE, FOLLOWS = 9.2, 7.4
+HIGH, LOW, SEVERAL = 0.7, 0.6, 2  # an accuracy; of the best one; of them
 UNORDERED = (
     "the classes are numbered in the order of a set ({code}), and that of a set of strings is "
     "another one in each Python process, since their hashes begin with a new random seed. So the "
@@ -43,7 +46,7 @@ IN_ORDER = (
 
 
 def numbered_by_a_set(beside: Beside, log: Log) -> Iterator[Finding]:
-    """list(set(...)) that is counted through, in two programs or with a score that changes."""
+    """list(set(...)) that is counted through, and an evaluation that is turned round or changes."""
     if beside.matching(_KEPT):
         return
     found = _numbered(beside)
@@ -52,12 +55,13 @@ def numbered_by_a_set(beside: Beside, log: Log) -> Iterator[Finding]:
     made, code = found
     scores, twice, told = _scores(beside, log), _two_programs(beside, made), _told(beside)
     again = told or _runs(beside)
-    if not (told and twice) and not (again and scores):
+    matrix, lower = turned(beside), [] if scores else _lower_each_time(beside, log)
+    shown = [*scores, *lower, *([matrix[2]] if matrix else [])]
+    if not (told and twice) and not (again and scores) and not (lower or matrix):
         return
-    proof = [f"{made.where} says: {made.text.strip()[:MAX_QUOTE]}", *scores, *twice]
-    proof += again
+    proof = [f"{made.where} says: {made.text.strip()[:MAX_QUOTE]}", *shown, *twice, *again]
     why = UNORDERED.format(code=code)
-    weight = SURE if scores else FOLLOWS
+    weight = SURE if shown else FOLLOWS
     yield Finding("evaluation_rows_differ", weight, made, tuple(proof), why=why, advice=IN_ORDER)
 
 
@@ -87,7 +91,9 @@ def _numbered(beside: Beside) -> tuple[Line, str] | None:
 
 
 def _is_set(value: ast.AST) -> bool:
-    """Whether a value is a set of what stands in a column, or the list of one."""
+    """Whether a value is a set of what stands in a column (not of numbers), or the list of one."""
+    if any(name_of(one.func) == "int" for one in calls(value)):
+        return False
     if isinstance(value, ast.SetComp):
         return True
     if isinstance(value, ast.List) and len(value.elts) == 1:
@@ -111,6 +117,19 @@ def _scores(beside: Beside, log: Log) -> list[str]:
         f"{first.where} to {last.where}: {found[0][1]['name']} is "
         f"{', '.join(f'{value:g}' for value in values[:4])}, another one each time"
     ]
+
+
+def _lower_each_time(beside: Beside, log: Log) -> list[str]:
+    """Accuracies that differ from run to run and are all far below that of the training."""
+    lines = [*(line for _, line in beside.lines), *log.entries]
+    told = [(one, float(m["n"])) for one in lines for m in _TOLD.finditer(one.text)]
+    hits = finite(log.values("eval_accuracy") + log.values("accuracy"))
+    best = max([*hits, *(rate for _, rate in told)], default=0.0)
+    low = {rate: line for line, rate in told if rate < LOW * best}
+    if best < HIGH or len(low) < SEVERAL:
+        return []
+    shown = ", ".join(f"{rate:g} ({line.where})" for rate, line in list(low.items())[:4])
+    return [f"the accuracy is another one each time, {shown}, and {best:g} in the training"]
 
 
 def _told(beside: Beside) -> list[str]:

@@ -10,7 +10,8 @@ from course_utils.explain.paste.entries import MAX_QUOTE, NO_METRIC, Entry, Line
 _PARTS = (  # of a model, which are frozen on purpose
     r"\s+(?:[\w-]+ ){0,2}?(?:vectors?|embeddings?|encoders?|backbones?|base|layers?|features?|"
     r"weights?|towers?|models?|param(?:eter)?s?|llm|lm|ref(?:erence)?|teachers?|trunk|body|copy|"
-    r"\w*bert\w*|tests?|batch(?:es)?|checkpoints?|snapshots?|data|rows|samples?|prompts|policy)\b"
+    r"\w*bert\w*|tests?|batch(?:es)?|checkpoints?|snapshots?|data|rows|samples?|prompts|policy|"
+    r"pass(?:es)?|forwards?)\b"
 )
 _STANDS = re.compile(
     r"\b(?:hangs?|hung|hanging|deadlock(?:s|ed)?|freezes|freeze(?! \w)|freeze(?= (?:at|after|on|in|"

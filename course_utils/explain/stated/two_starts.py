@@ -10,6 +10,7 @@ from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import calls, name_of, statements
 from course_utils.explain.paste.entries import MAX_QUOTE, Line
 from course_utils.explain.paste.log import Log
+from course_utils.explain.stated.starts_at_one_end import at_one_end
 
 _TWO_IDS = re.compile(
     r"\b(?:input|prompt_token|token|prompt)_?ids\b[^\[\n]{0,30}\[+\s*(?:tensor\(\[+)?"
@@ -52,8 +53,11 @@ ONE = (
 )
 
 
-def two_starts(beside: Beside, _log: Log) -> Iterator[Finding]:
+def two_starts(beside: Beside, log: Log) -> Iterator[Finding]:
     """Two equal ids or marks at the beginning, or code that makes them and one token of more."""
+    if one := at_one_end(beside, log, _by_code(beside)[-1:]):
+        yield one
+        return
     for line in _shown(beside):
         proof = (f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}",)
         yield Finding("double_bos", SHOWN, line, proof, why=TWICE, advice=ONE)
