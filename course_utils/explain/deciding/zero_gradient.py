@@ -7,7 +7,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
 from course_utils.explain.paste.log import Log
-from course_utils.explain.stated.standstill import ALONE
+from course_utils.explain.stated.steps.standstill import ALONE
 
 _SAVES = re.compile(
     r"\b(?:sav(?:ed?|ing)|checkpoint|evaluat\w+|merg\w+|convert\w*)\b", re.IGNORECASE

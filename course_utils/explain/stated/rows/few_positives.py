@@ -9,7 +9,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import Line, number_of
 from course_utils.explain.paste.log import Log, finite
-from course_utils.explain.stated.side_tables import side_tables
+from course_utils.explain.paste.side_tables import side_tables
 
 _IN_BATCH = re.compile(
     r"\b(?:Cached)?MultipleNegatives(?:Symmetric)?RankingLoss\b|\bMNRL?\b|\bInfoNCE\w*\b|"

@@ -8,7 +8,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE
 from course_utils.explain.paste.log import Log
-from course_utils.explain.stated.served_base import like_the_base
+from course_utils.explain.stated.served.served_base import like_the_base
 
 _OFF = re.compile(r"\b(?:with\s+\S*disable_adapters?\(\)|\w+\.disable_adapters?\(\)\s*$)")
 _MEASURES = re.compile(r"\b(?:evaluat\w*|generate|score\w*|run_eval|bench\w*|judge\w*)\(")

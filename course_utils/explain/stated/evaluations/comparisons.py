@@ -8,7 +8,7 @@ from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import Line, number_of
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.tables import cells
-from course_utils.explain.stated.rounded import gap_as_the_rate_falls
+from course_utils.explain.stated.steps.rounded import gap_as_the_rate_falls
 
 _ACCUMULATION = re.compile(r"accum|\bgrad\w*[ _.-]acc|\bga[s]?\b", re.IGNORECASE)
 _LOSS = re.compile(r"(?<!eval)(?<!eval[_ ])(?<!val[_ ])loss", re.IGNORECASE)

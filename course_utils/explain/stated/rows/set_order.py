@@ -9,7 +9,7 @@ from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import bound, calls, name_of, statements
 from course_utils.explain.paste.entries import MAX_QUOTE, Line, place
 from course_utils.explain.paste.log import Log, finite
-from course_utils.explain.stated.label_maps import turned
+from course_utils.explain.stated.rows.label_maps import turned
 
 _KEPT = re.compile(
     r"PYTHONHASHSEED\W{1,3}\d|\b(?:json|pickle|joblib|yaml|torch)\.(?:dumps?|loads?|save)\("

@@ -8,8 +8,8 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Line
 from course_utils.explain.paste.log import Log
-from course_utils.explain.stated.orders import sense_of
-from course_utils.explain.stated.pairs_by_order import BY_NAME, OTHER_WAY, SENSES, TURNED, lost
+from course_utils.explain.stated.rows.orders import sense_of
+from course_utils.explain.stated.rows.pairs_by_order import BY_NAME, OTHER_WAY, SENSES, TURNED, lost
 
 _VALUE = r"-?\d+(?:\.\d+)?"
 _NAMED = re.compile(  # chosen_stars: 2 ... rejected_stars: 5, or score_chosen and so on

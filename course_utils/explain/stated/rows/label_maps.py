@@ -8,7 +8,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Line
 from course_utils.explain.paste.log import Log, finite
-from course_utils.explain.stated.side_tables import side_tables
+from course_utils.explain.paste.side_tables import side_tables
 
 _BY_ORDER = re.compile(  # numbered as they come
     r"\bfactorize\((?!.*sort\s*=\s*True)|"

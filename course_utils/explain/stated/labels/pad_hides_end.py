@@ -10,7 +10,7 @@ from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import calls, last_number, name_of, statements
 from course_utils.explain.paste.entries import MAX_QUOTE, Line, number_of
 from course_utils.explain.paste.log import Log
-from course_utils.explain.stated.side_tables import side_tables
+from course_utils.explain.paste.side_tables import side_tables
 
 _IS_END = re.compile(
     r"\bpad_token(?:_id)?\s*=\s*[\w.]*\beos_token(?:_id)?\b|"

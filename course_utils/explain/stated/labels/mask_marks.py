@@ -7,8 +7,8 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
 from course_utils.explain.paste.log import Log
-from course_utils.explain.stated.served_template import form_of
-from course_utils.explain.stated.templates import FAMILIES
+from course_utils.explain.stated.served.served_template import form_of
+from course_utils.explain.stated.served.templates import FAMILIES
 
 _MARK = re.compile(
     r"\b(?P<name>loss_(?:after|from|start)|(?:response|answer|completion|assistant|reply|output)_"

@@ -9,7 +9,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Line
 from course_utils.explain.paste.log import Log, finite
-from course_utils.explain.stated.label_maps import ONE_MAP
+from course_utils.explain.stated.rows.label_maps import ONE_MAP
 
 _LIST = re.compile(r"[\[(]\s*((?:['\"][^'\"\n]{1,40}['\"]\s*,\s*){2,}['\"][^'\"\n]{1,40}['\"])")
 _NAME = re.compile(r"['\"]([^'\"\n]{1,40})['\"]")

@@ -7,7 +7,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
-from course_utils.explain.stated.side_tables import side_tables
+from course_utils.explain.paste.side_tables import side_tables
 
 _INSIDE = re.compile(r"\brope_parameters['\"]?\s*[:=]\s*\{?")
 _THETA = re.compile(r"\brope_theta['\"]?\s*[:=]\s*(?P<value>\d[\d_]*(?:\.\d+)?(?:e\+?\d+)?)")

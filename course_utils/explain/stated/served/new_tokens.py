@@ -8,7 +8,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Line, place
 from course_utils.explain.paste.log import Log
-from course_utils.explain.stated.rows_of_new_tokens import (
+from course_utils.explain.stated.served.rows_of_new_tokens import (
     at_a_guess,
     rows_as_they_were,
     two_at_a_guess,

@@ -10,7 +10,7 @@ from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import calls, name_of, statements
 from course_utils.explain.paste.entries import MAX_QUOTE, Line
 from course_utils.explain.paste.log import Log
-from course_utils.explain.stated.starts_at_one_end import at_one_end
+from course_utils.explain.stated.served.starts_at_one_end import at_one_end
 
 _TWO_IDS = re.compile(
     r"\b(?:input|prompt_token|token|prompt)_?ids\b[^\[\n]{0,30}\[+\s*(?:tensor\(\[+)?"

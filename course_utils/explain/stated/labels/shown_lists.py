@@ -8,7 +8,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Line
 from course_utils.explain.paste.log import Log
-from course_utils.explain.stated.learnt_ends import IDS
+from course_utils.explain.stated.labels.learnt_ends import IDS
 
 _LIST = re.compile(r"\[\s*(-?\d+(?:\s*,\s*-?\d+){3,})\s*\]")
 _END_ID = re.compile(

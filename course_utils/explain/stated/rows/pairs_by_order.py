@@ -10,7 +10,7 @@ from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import bound, name_of, statements
 from course_utils.explain.paste.entries import MAX_QUOTE, Line
 from course_utils.explain.paste.log import Log
-from course_utils.explain.stated.orders import Order, Orders, sense_of, sorted_in_place
+from course_utils.explain.stated.rows.orders import Order, Orders, sense_of, sorted_in_place
 
 _PAIRS = re.compile(r"['\"](?:chosen|rejected)['\"]|\b(?:chosen|rejected)\w*\s*[,=]")
 _GOOD = re.compile(r"(?<![a-z])(?:chosen|best|winner|preferred|accepted|better)(?![a-z])")

@@ -9,7 +9,7 @@ from course_utils.explain.paste.code import statements
 from course_utils.explain.paste.entries import MAX_QUOTE, Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said
-from course_utils.explain.stated.moved_labels import Move, Moved, given_to_a_model
+from course_utils.explain.stated.labels.moved_labels import Move, Moved, given_to_a_model
 
 _MOVES = re.compile(r"\[[^\]]*\b1\s*:|\+\s*1\s*:|\broll\(")
 _DECODER = re.compile(r"decoder_input_ids|Seq2Seq|\bt5\b|\bbart\b|\bwhisper\b", re.IGNORECASE)

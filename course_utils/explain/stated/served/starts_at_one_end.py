@@ -7,7 +7,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Line
 from course_utils.explain.paste.log import Log
-from course_utils.explain.stated.prompt_lengths import lengths
+from course_utils.explain.stated.served.prompt_lengths import lengths
 
 _HEADS_IDS = re.compile(r"\b\w*_?ids\b")
 _ROW = re.compile(r"^\W*\[*\s*(?P<ids>\d+(?:\s*,\s*\d+){3,})")

@@ -10,7 +10,7 @@ from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import bound, calls, name_of, statements
 from course_utils.explain.paste.entries import MAX_QUOTE, Line, place
 from course_utils.explain.paste.log import Log
-from course_utils.explain.stated.rows_of_one_source import falls_elsewhere, of_fewer
+from course_utils.explain.stated.rows.rows_of_one_source import falls_elsewhere, of_fewer
 
 _COPIES = re.compile(
     r"augment|(?:^|_)aug(?:_|s?$)|paraphras|rephras|back_?trans|variants?|expand|oversampl|permut|"

@@ -8,7 +8,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Line
 from course_utils.explain.paste.log import Log
-from course_utils.explain.stated.every_rank import OTHER_PARALLEL
+from course_utils.explain.stated.rows.every_rank import OTHER_PARALLEL
 
 _RANK = re.compile(
     r"^\W*(?:(?:global[ _])?rank|process|proc|worker|gpu|shard)?[ _:=]*(?P<rank>\d+)\b(?:/\d+)?"

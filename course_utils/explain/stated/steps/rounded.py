@@ -8,7 +8,7 @@ from itertools import pairwise
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside, is_prose
 from course_utils.explain.paste.entries import Line
-from course_utils.explain.stated.side_tables import SideTable, side_tables
+from course_utils.explain.paste.side_tables import SideTable, side_tables
 
 OF_WEIGHTS = re.compile(
     r"(?<![\w_])(?:model_|torch_)?dtype['\"]?\s*[:=]\s*['\"]?(?:torch\.)?(?:bfloat16|bf16)\b|"
