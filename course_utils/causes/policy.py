@@ -45,7 +45,9 @@ POLICY = (
         thread="RAGEN#58",
         kinds=("collapse",),
         harm=BROKEN,
-        explains=keys("kl_runs entropy_runs engines_disagree collapse on_policy_zero_loss"),
+        explains=keys(
+            "kl_runs kl_negative entropy_runs engines_disagree collapse on_policy_zero_loss"
+        ),
     ),
     Cause(
         "kl_negative",

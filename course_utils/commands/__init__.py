@@ -3,8 +3,6 @@
 This module imports the standard library alone, as `course explain` needs nothing else.
 """
 
-import atexit
-import gc
 import sys
 from collections.abc import Sequence
 
@@ -43,7 +41,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         try:
             from course_utils.commands.group import course
 
-            atexit.register(gc.freeze)  # a last collection of what torch imports takes 0.7 s
             course(arguments, "course")
         except ModuleNotFoundError as error:
             if (error.name or __package__).startswith(__package__.partition(".")[0]):

@@ -65,7 +65,13 @@ def worries(log: Log) -> Iterator[str]:
     if levels and _rises(levels) and log.kind() != "policy":
         yield f"{_name(log, 'loss')} rises: {listed(levels)} by thirds"
     chosen = trend(log.values("chosen_reward"))
-    if chosen and chosen[2] < -1 and _falls(chosen) and not loses_little(log):
+    if (
+        chosen
+        and chosen[2] < -1
+        and not log.scores_alone
+        and _falls(chosen)
+        and not loses_little(log)
+    ):
         yield f"{_name(log, 'chosen_reward')} falls: {listed(chosen)} by thirds"
     yield from _levels(log)
     if log.error is not None:

@@ -98,9 +98,27 @@ def test_prompts_side_by_side_do_not_fit_groups_by_strides():
     assert one.key == "groups_mixed" and "by strides" in one.says
 
 
+OF_ONE_REQUEST = "    rows = [c for o in outs for c in o.outputs]"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        (OF_ONE_REQUEST, "    adv = r.view(n, -1) - r.view(n, -1).mean(0)"),
+        (OF_ONE_REQUEST, "    r = rewards.reshape(-1, n)", "    adv = r - r.mean(dim=0)"),
+    ],
+)
+def test_the_replies_of_one_request_stand_side_by_side(code):
+    one = first(*code, *LEARNS)
+    assert one.key == "groups_mixed" and "each beside its copies" in one.says
+
+
 @pytest.mark.parametrize(
     "lines",
     [
+        (OF_ONE_REQUEST, ADVANTAGE),
+        (OF_ONE_REQUEST, "    r = rewards.view(-1, n)", "    adv = r - r.mean(1, keepdim=True)"),
+        (OF_ONE_REQUEST, "    r = rewards.view(-1, n)", "    adv = r - r.mean(1)", "    r.mean(0)"),
         ("    ids = prompt_ids.repeat_interleave(cfg.k, dim=0)", ADVANTAGE),
         ("    todo = [q for q in questions for _ in range(cfg.k)]", ADVANTAGE),
         ("    todo = questions * cfg.k", "    adv = rewards.view(cfg.k, -1).T"),

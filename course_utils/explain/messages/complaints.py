@@ -25,6 +25,7 @@ _WORSE = (
     r"ruin\w*|degrad\w*|loss of (?:accuracy|quality)|not (?:stick|follow|match))"
 )
 _WRITES = r"(?:generat|predict|produc|emit|output|learn)\w*"
+_ON = r"(?:[^.?!]|[.](?=\S)){0,60}"  # of the same sentence
 _SERVED = r"(?:serv|inference|vllm|ollama|gguf|export|deploy)"
 # What is said, by the name that causes give to it.
 _COMPLAINTS = {
@@ -68,8 +69,8 @@ _COMPLAINTS = {
     ),
     "two start tokens": r"(?:double|two|duplicated?) (?:bos|<s>|start tokens?|<\|begin)",
     "stale sampler": (
-        r"(?:vllm|sglang|engine|rollout\w*|sampler).{0,60}(?:weights?|lora|adapter).{0,60}"
-        r"(?:not (?:\w+ )?(?:updat|sync)|stale|old|never)"
+        rf"(?:vllm|sglang|engine|rollout\w*|sampler){_ON}(?:weights?|lora|adapter){_ON}"
+        r"(?:not (?:\w+ )?(?:updat|sync)|stale|\bold\b|never (?!skip|miss|fail|late|dropp))"
     ),
     "gibberish when served": (
         r"(?:gibberish|garbage|nonsense|garbled|\u4e71\u7801).{0,60}"

@@ -18,6 +18,7 @@ NO_METRIC = {
     "kl_coefficient",
     "tokens",
     "gen_batches",
+    "returns",
 }
 
 

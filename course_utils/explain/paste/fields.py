@@ -31,8 +31,11 @@ _PATTERNS = tuple(
         ("eval_error", r"((eval|val(id)?|test)[_/ ])?(\w+_)?(wer|cer)"),
         ("eval_length", r"(eval|val(id)?|test)[_/]gen_len|gen len"),
         ("eval_correlation", r"(eval|val(id)?|test)[_/].*(pearson|spearman|matthews).*"),
-        ("chosen_reward", r"(train/)?rewards/chosen|chosen_rewards?"),
-        ("rejected_reward", r"(train/)?rewards/rejected|reject(ed)?_rewards?"),
+        ("chosen_reward", r"(train/)?rewards/chosen|chosen_rewards?|(mean )?r(eward)?\(chosen\)"),
+        (
+            "rejected_reward",
+            r"(train/)?rewards/rejected|reject(ed)?_rewards?|(mean )?r(eward)?\(rejected\)",
+        ),
         ("margin", r"(train/)?rewards/margins?|margin"),
         ("accuracy", r"(train/)?rewards/accurac(y|ies)|(train[_ ])?acc(uracy)?"),
         ("token_accuracy", r"(train/)?(mean_)?token_acc(uracy)?"),
@@ -44,7 +47,11 @@ _PATTERNS = tuple(
         ("chosen_logit", r"(train/)?logits/chosen"),
         ("rejected_logit", r"(train/)?logits/rejected"),
         ("critic_loss", r"critic/vf_loss|vf_loss|value_loss|critic[_ ]loss|loss/value_avg"),
-        ("critic_value", r"critic/vpred_mean"),
+        (
+            "critic_value",
+            r"critic/vpred_mean|values|(critic/)?values?[_/]mean",
+        ),
+        ("returns", r"returns|(critic/)?returns?[_/]mean"),
         ("critic_grad_norm", r"critic/grad_norm"),
         (
             "policy_loss",
@@ -99,7 +106,7 @@ _PATTERNS = tuple(
             "logp_difference",
             r"(train/)?(sampling/sampling_logp_difference/mean|train_rollout_logprob_abs_diff)|"
             r"generation kl error|(train/)?gen_kl_error|"
-            r"(policy/)?rollout_train_logprobs_abs_diff_mean",
+            r"(policy/)?rollout_train_logprobs_abs_diff_mean|(lp|log_?p(rob)?s?)_?abs_?diff",
         ),
         ("logp_difference_max", r"(train/)?sampling/sampling_logp_difference/max"),
         ("teacher_logp", r"(\w+/)*teacher_(lp|logps?|log_?probs?)([_/]mean)?"),
@@ -122,6 +129,12 @@ _PATTERNS = tuple(
         ("num_eos", r"val/num_eos_tokens"),
         ("truncated_share", r"(train/)?(completions/)?clipped_ratio|response_length/clip_ratio"),
         ("longest", r"(train/)?completions/max_length|response_length/max"),
+        ("overlong_share", r"(\w+/)*overlong([/_](mean|share|ratio))?"),
+        (
+            "queued",
+            r"(\w+/)*(out_?q|q(ueue)?_?(size|len(gth)?|depth)|queue/size|backlog|"
+            r"(queued|ready)_(groups|samples|batches|rollouts))",
+        ),
         ("throughput", r"(\w+/)*throughput|(\w+/)*tokens?_per_sec(ond)?"),
         (
             "length",

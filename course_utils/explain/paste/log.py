@@ -57,6 +57,8 @@ class Log:
     weighs_kl: Line | None = None  # says that it has a weight
     kl_not_computed: Entry | None = None  # the first of the entries, whose kl is nan in all
     chooses: Line | None = None  # says that the best checkpoint is chosen by the evaluation
+    of_scores: Line | None = None  # says that a reward model is trained
+    of_reference: Line | None = None  # speaks of a reference, or of a loss that has one
     warms_up: Line | None = None  # says for how many steps the rate is to rise
     empty_cell: Entry | None = None  # the first row in which nan stands for no number
     begun_again: Entry | None = None  # its epoch falls back and its step goes on
@@ -99,6 +101,10 @@ class Log:
             self.weighs_kl = line
         if self.warms_up is None and log_words.WARMS_UP.search(line.text):
             self.warms_up = line
+        if self.of_scores is None and log_words.OF_SCORES.search(line.text):
+            self.of_scores = line
+        if log_words.OF_REFERENCE.search(line.text):
+            self.of_reference = line
         if log_words.CHOOSES.search(line.text):
             self.chooses = line
 
@@ -253,6 +259,12 @@ class Log:
     def scores_pairs(self) -> bool:
         """Whether its rewards are scores of a reward model on pairs, whose mean is free."""
         return self.kind() == "preference" and not self.fields & SAMPLED
+
+    @property
+    def scores_alone(self) -> bool:
+        """Whether it trains a reward model, whose scores stand against no reference."""
+        told = self.of_scores is not None and self.of_reference is None
+        return told and self.scores_pairs
 
     def kind(self) -> str:
         """preference, policy, or supervised: by its fields."""

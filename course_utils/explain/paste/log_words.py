@@ -35,3 +35,13 @@ CHOOSES = re.compile(
     r"metric_for_best_model\W+(?:eval_)?loss|load_best_model_at_end\W+True", re.IGNORECASE
 )
 WARMS_UP = re.compile(r"warmup_steps['\"]?\s*[=:]\s*(\d+)", re.IGNORECASE)
+OF_SCORES = re.compile(  # a reward model is trained
+    r"\b(?:reward[- _]?model\w*|RewardTrainer|RewardConfig|train_rm|preference model)\b|"
+    r"\b(?:stage|task)\b\s*[:=]\s*['\"]?rm\b|\bRM\b(?=.*\b(?:acc\w*|train\w*|pairs?)\b)|"
+    r"center_rewards_coefficient|Bradley[- ]Terry",
+    re.IGNORECASE,
+)
+OF_REFERENCE = re.compile(
+    r"\b\w*[dki]po\w*|\bbeta\b|\bref(?:erence)?[_ -](?:model|policy|log-?prob)\w*|implicit reward",
+    re.IGNORECASE,
+)

@@ -48,6 +48,9 @@ PLAIN = re.compile(
 )
 AHEAD = re.compile(r"^\s*(?P<name>step)\s+(?P<value>\d+)(?:\s*/\s*\d+)?\s*\|", re.IGNORECASE)
 BRACKETED = re.compile(r"^\s*\[(step\s+\d+(?:/\d+)?)\](?=\s+[\w/]+\s+\S+\s*\|)", re.IGNORECASE)
+BEFORE_A_DICT = re.compile(
+    r"(?:^|\s)(?P<name>(?:global[ _])?step)\W{1,2}(?P<value>\d+)\s*:\s*$", re.I
+)
 COMMAND = re.compile(r"\s\\$|^\s*(?:--[\w-]+|\+*\w+(?:\.\w+){2,}=\S)")  # its settings
 TUNED = re.compile(r"^\s*(?P<epoch>\d+)\|(?P<step>\d+)\|")  # of torchtune
 FORMS = (  # and a sign without which a line is not of that form
@@ -171,7 +174,14 @@ def _entries(where: str, text: str) -> Iterator[Entry]:
         is_quoted = is_quoted or bool(matches)
         if is_cut(group):
             matches = [m for m in matches if m.end() < len(group.rstrip())]
-        yield from entries_of_row(where, group, [(m["name"], m["value"]) for m in matches])
+        pairs = [(m["name"], m["value"]) for m in matches]
+        if (
+            is_quoted
+            and len(groups) == 1
+            and (ahead := BEFORE_A_DICT.search(text.partition(group)[0]))
+        ):
+            pairs.append((ahead["name"].replace(" ", "_"), ahead["value"]))
+        yield from entries_of_row(where, group, pairs)
     if not is_quoted and len({word.lower() for word in PROSE.findall(text)}) < 2:
         yield from _best_form(where, UNIT.sub("", DECIMAL_COMMA.sub(r"\1.\2", text)))
 

@@ -5,9 +5,10 @@ from itertools import pairwise
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import MAX_QUOTE, Line, place
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import listed, thirds
+from course_utils.explain.paste.sentences import is_prose
 
 _NEEDS_NONE = re.compile(r"None of the inputs have requires_grad=True")
 _MOVED = r"(?:non-?zero|changed|moved|updated|trained|with (?:a )?grad\w*(?! ?(?:is )?none)|learnt)"
@@ -39,6 +40,33 @@ _OUTSIDE = re.compile(
     re.IGNORECASE,
 )
 _NEEDS_SOME = re.compile(r"enable_input_require_grads\(|prepare_model_for_kbit_training\(")
+_ALL_ZERO = re.compile(  # what of an adapter is 0 as it was made
+    r"\blora_?B\b(?:(?!lm_head|lora_?A|\d\.\d)[^;\n]){0,60}?\b"
+    r"(?:abs\W?max|max(?:imum)?(?:\|\w*\||\b)|(?:norm|mean|sum|std|values?)\b)\W{0,12}"
+    r"0(?:\.0*)?(?:e[+-]?0+)?(?![\d.])|"
+    r"\b(?:all|every|each) (?:of )?(?:the )?lora_?B\b.{0,40}?\b(?:are|is|stays?|remains?|==?)\b "
+    r"(?:all |exactly |still )*(?:0(?:\.0*)?(?![\d.])|zeros?\b)|"
+    r"\blora_?[AB]\b.{0,40}?\bgrad\b\W{0,4}(?:is |== ?)?None",
+    re.IGNORECASE,
+)
+_CHECKPOINTS = re.compile(
+    r"gradient_checkpointing_enable\(\s*\)|\bgradient_checkpointing['\"]?\s*[=:]\s*['\"]?true|"
+    r"--gradient[-_]checkpointing\b(?![\s=]+false)",
+    re.IGNORECASE,
+)
+_WRAPS = re.compile(r"\bget_peft_model\(")
+_HEAD = r"(?:lm_head|score|classifier|v_head|value_head|embed_out|output_layer)"
+_HEAD_TRAINED = re.compile(
+    rf"(?:modules_to_save|additional_target)\b.{{0,60}}?\b{_HEAD}\b|\bSEQ_CLS\b|"
+    rf"\b{_HEAD}\b[\w.]*\.requires_grad(?:_\((?:True)?\)|\s*=\s*True)",
+    re.IGNORECASE,
+)
+_TABLE_TRAINED = re.compile(
+    r"(?:modules_to_save|additional_target|target_modules)\b.*\b(?:embed\w*|wte|tok_embeddings)\b|"
+    r"emb\w*(?:\(\))?[\w.]*\.requires_grad(?:_\((?:True)?\)|\s*=\s*True)",
+    re.IGNORECASE,
+)
+_NOT_REENTRANT = re.compile(r"use_reentrant['\"]?\s*[=:]\s*false", re.IGNORECASE)
 FEW, LEVEL, ABOVE = 0.2, 0.95, 4  # of the adapters; of the first losses; lines
 BLOCKS_CUT = (
     "no gradient reaches the weights inside the checkpointed blocks: their inputs need none, and "
@@ -50,6 +78,8 @@ BLOCKS_CUT = (
 def blocks_without_gradient(log: Log, beside: Beside) -> Finding | None:
     """The warning of checkpointed blocks (or the setting that makes it), and few adapters that
     have moved, or a loss that stands while something outside of the blocks is trained."""
+    if zero := _all_zero(beside):
+        return zero
     warned, counted = beside.matching(_NEEDS_NONE), _counted(beside)
     reentrant, mended = beside.matching(_REENTRANT), beside.matching(_NEEDS_SOME)
     if warned is None and (counted is None or reentrant is None or mended):
@@ -74,6 +104,35 @@ def blocks_without_gradient(log: Log, beside: Beside) -> Finding | None:
     weight, proof = 8.8 if warned else 7.5, tuple(dict.fromkeys(proof))
     why = BLOCKS_CUT.format(aside)
     return Finding("checkpoint_without_gradient", weight, at, proof, why=why)
+
+
+def _all_zero(beside: Beside) -> Finding | None:
+    """All B of an adapter are 0 as they were made, and blocks are checkpointed in the default
+    way, with nothing that makes their inputs need a gradient."""
+    zero, on = _still_zero(beside), beside.matching(_CHECKPOINTS)
+    if zero is None or on is None or beside.matching(_NEEDS_NONE):
+        return None
+    if beside.matching(_NEEDS_SOME) or beside.matching(_NOT_REENTRANT):
+        return None
+    wraps = beside.matching(_WRAPS)
+    if wraps and place(wraps[0]) > place(on[0]):
+        return None  # peft looks after the inputs of a model that is checkpointed already
+    outside = beside.matching(_HEAD_TRAINED)
+    if outside is None or beside.matching(_TABLE_TRAINED):
+        return None  # without a head that learns there is an error; a trained table is an input
+    shown = [on[0], zero, outside[0]]
+    proof = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in shown]
+    proof.append("no line sets use_reentrant=False, nor makes the inputs need a gradient")
+    why = BLOCKS_CUT.format(" (a head behind the last block)")
+    key, proof = "checkpoint_without_gradient", tuple(dict.fromkeys(proof))
+    return Finding(key, 8.0, zero, proof, why=why)
+
+
+def _still_zero(beside: Beside) -> Line | None:
+    """The line of a program that shows it, or else of a sentence."""
+    said = [line for _, line in beside.lines if _ALL_ZERO.search(line.text)]
+    said = [line for line in said if not _BEFORE.search(line.text)]
+    return next((line for line in said if not is_prose(line.text)), next(iter(said), None))
 
 
 def _counted(beside: Beside) -> tuple[Line, int, int] | None:

@@ -1,11 +1,12 @@
 """GRPO and PPO: a drifting policy: rising entropy, clipping, replies that shrink to nothing."""
 
 import math
+from itertools import pairwise
 from statistics import fmean
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.log import Log, finite
-from course_utils.explain.paste.numbers import listed, said, share, thirds, trend
+from course_utils.explain.paste.numbers import change, listed, said, share, thirds, trend
 
 ENGINES = {
     *("importance_ratio", "logp_difference", "probability_difference"),
@@ -17,6 +18,7 @@ STEADY = 0.2, 0.8  # of the last third: where the middle one stands
 FEW_TOKENS, SILENCE = 5.0, 2.0  # tokens of a reply; the end is one of them
 ROUNDED = 1e-2  # nats: rounding alone may go so far below 0
 NEAR_ONE, DEAD = 1.25, 0.1  # of a mean ratio at first; what is left of it at the end
+HALVED = 0.6  # of the tokens of the entry before
 STAYS = 0.15  # of a level: how far that of replies moves by chance
 NEVER_SENT = (
     "the sampler does not get the weights that are trained: it agrees with the trainer at first "
@@ -93,9 +95,18 @@ def replies_vanish(log: Log) -> Finding | None:
 
 
 def length_without_reward(log: Log) -> Finding | None:
-    """Replies grow by half or more for good, and what they earn does not rise, however little."""
+    """Replies grow by half or more for good, and what they earn does not rise, however little.
+
+    Replies that are half as long from one entry to the next follow their prompts; and where an
+    evaluation rises, their length is not all that is learnt.
+    """
     lengths, rewards = finite(log.values("length")), thirds(log.values("reward"))
     if len(lengths) < 12 or not rewards:
+        return None
+    judged = change(log.values("eval_accuracy"))
+    if any(now < HALVED * before for before, now in pairwise(lengths)):
+        return None
+    if judged and judged[1] > judged[0]:
         return None
     early, late = fmean(lengths[: len(lengths) // 6]), lengths[-(len(lengths) // 3) :]
     rises = rewards[2] > rewards[1] > rewards[0]

@@ -6,13 +6,17 @@ from statistics import median
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.entries import MAX_QUOTE, Entry
 from course_utils.explain.paste.log import Log, finite
-from course_utils.explain.paste.numbers import listed, said, share, thirds
+from course_utils.explain.paste.numbers import listed, said, share, thirds, trend
 from course_utils.explain.rules.preference import LN_2, loses_little
 
 FAR, FARTHER = -1.0, -3.0  # of a chosen reward: below it the chosen replies themselves are lost
 EARLY = 0.1  # of an epoch
 MANY, SPIKE, SOME = 8, 30.0, 0.25  # entries; times the median; of the entries
 CALM = 1.1  # times the usual loss
+FREE = (
+    "negative scores are no fault of a reward model: its loss sees only the difference of two, so "
+    "that a constant may be added to all of them, and another seed may end with others"
+)
 TELLS_APART = 0.6  # of the pairs: an accuracy beyond a coin's
 
 
@@ -95,6 +99,25 @@ def only_the_margin(log: Log) -> Finding | None:
     return Finding("only_the_margin", 3.0, entry, proof)
 
 
+def free_scores(log: Log) -> Finding | None:
+    """The scores of a reward model drift together, and its margin and accuracy rise."""
+    levels, margins = thirds(log.values("chosen_reward")), trend(log.values("margin"))
+    hits = thirds(log.values("accuracy"))
+    if not log.scores_alone or None in (levels, margins, hits):
+        return None
+    if not (margins[2] > max(0.0, margins[0]) and hits[1] > hits[0] and hits[2] >= TELLS_APART):
+        return None
+    if levels[2] > min(0.0, levels[0]):
+        return None
+    entry = next(e for e in reversed(log.entries) if "chosen_reward" in e.numbers)
+    proof = (
+        f"{entry.where}: {said(entry, 'chosen_reward')}; by thirds of the log {listed(levels)}",
+        f"the margin grows: {listed(margins)} by thirds of the log",
+        f"{log.of_scores.where} says: {log.of_scores.text.strip()[:MAX_QUOTE]}",
+    )
+    return Finding("only_the_margin", 3.0, entry, proof, why=FREE)
+
+
 def begins_at_ln_2(log: Log) -> Finding | None:
     """The first losses of a run are ln 2 and sink slowly, and no field says of what they are."""
     series = [(e, v) for e, v in log.series("loss") if math.isfinite(v)][:6]
@@ -164,5 +187,6 @@ RULES = (
     no_kl_term,
     groups_tied_at_times,
     only_the_margin,
+    free_scores,
     begins_at_ln_2,
 )

@@ -123,6 +123,8 @@ def accuracies_of_few_rows(log: Log) -> Finding | None:
 
 def pushed_down(log: Log) -> Finding | None:
     """Both rewards fall from the first third to the last, the chosen one far below 0."""
+    if log.scores_alone:
+        return None  # without a reference their mean is free
     chosen, rejected = _levels(log.values("chosen_reward")), _levels(log.values("rejected_reward"))
     if not chosen or not rejected or chosen[-1] > -1 or chosen[-1] > chosen[0] - 0.5:
         return None
@@ -167,6 +169,8 @@ def loses_little(log: Log) -> bool:
 def pushed_down_again_and_again(log: Log) -> Finding | None:
     """The same pairs come for many epochs, the margin grows, and the chosen reply has lost."""
     series = [(e, v) for e, v in log.series("chosen_reward") if "epoch" in e.numbers]
+    if log.scores_alone:
+        return None
     chosen, margins = thirds([v for _, v in series]), thirds(log.values("margin"))
     if chosen is None or margins is None or series[-1][0].numbers["epoch"] < OFTEN:
         return None

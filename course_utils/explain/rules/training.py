@@ -1,11 +1,12 @@
 """Losses of any run: 0, climbing, flat, wrong by a factor, memorised, falling."""
 
 import math
+import re
 from statistics import fmean
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry
+from course_utils.explain.paste.entries import MAX_QUOTE, Entry, place
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.numbers import listed, said, share, thirds, trend
 from course_utils.explain.rules.one_candidate import OF_THE_BATCH
@@ -14,6 +15,14 @@ WHOLE = 0.07  # of a whole number: how far a ratio of two losses may be from it
 HIGH_RATE, ROSE = 2e-4, 1.25  # a rate; times the loss of the first entry
 RISES_WITH_RATE = "the loss rises while the learning rate warms up"
 A_NAT = 1.0  # of an evaluation loss: more than rounding or other rows make
+LONG = 6  # entries in which a run has gone well
+_BEGUN_AGAIN = re.compile(
+    r"\b(?:pods?|nodes?|jobs?|runs?|trainer|workers?|hosts?|machines?|gpus?)\b[^.?]{0,60}\b(?:re-?schedul|"
+    r"drained|preempt|evict|migrat|moved|replaced|re-?start|re-?queued|swapped)\w*|"
+    r"\b(?:came back|restarted|resumed|continued|picked up|relaunched|restored)\b[^.?]{0,30}"
+    r"\b(?:from|checkpoint|ckpt)\b",
+    re.IGNORECASE,
+)
 MISSES = 0.1  # an accuracy
 SOON = 3  # entries after a resume, in which what it left behind shows
 NOT_RESTORED = (
@@ -125,7 +134,7 @@ def _judged_nan(log: Log) -> str:
     return next((f"{said(e, 'eval_loss')} at {e.where} is not filtered" for e in found), "")
 
 
-def climbing(log: Log) -> Finding | None:
+def climbing(log: Log, beside: Beside) -> Finding | None:
     """A finite loss that ends far above its best; the entry is the one where it jumps."""
     series = [(e, v) for e, v in log.series("loss") if math.isfinite(v)]
     levels = thirds([value for _, value in series])
@@ -154,7 +163,16 @@ def climbing(log: Log) -> Finding | None:
     if at_resume := _resumed_before(log, [entry for entry, _ in series], jump):
         proof = [at_resume, *proof]
         return Finding("resumed_without_state", 6.0, jump, tuple(proof), why=NOT_RESTORED)
+    if not rates and not norms and _moved_before(log, jump, beside):
+        return None  # what else changed there may have done it, and no rate is shown
     return Finding("rate_too_high", 6.0, jump, tuple(proof))
+
+
+def _moved_before(log: Log, jump: Entry, beside: Beside) -> bool:
+    """Whether sentences tell that a run which had long gone well was begun again elsewhere, or
+    from a checkpoint, before its loss jumps."""
+    calm = [e for e, v in log.series("loss") if place(e) < place(jump) and math.isfinite(v)]
+    return len(calm) >= LONG and beside.matching(_BEGUN_AGAIN) is not None
 
 
 def _resumed_before(log: Log, entries: list[Entry], jump: Entry) -> str:
@@ -254,9 +272,8 @@ def loss_falls(log: Log) -> Finding | None:
 RULES = (
     zero_or_hidden_nan,
     turned_to_zero,
-    climbing,
     overfits,
     memorised,
     loss_falls,
 )
-RULES_OF_SETTINGS = (labels_masked, off_by_a_factor)
+RULES_OF_SETTINGS = (labels_masked, off_by_a_factor, climbing)

@@ -15,12 +15,12 @@ from course_utils.explain.stated.orders import Order, Orders, sense_of, sorted_i
 _PAIRS = re.compile(r"['\"](?:chosen|rejected)['\"]|\b(?:chosen|rejected)\w*\s*[,=]")
 _GOOD = re.compile(r"(?<![a-z])(?:chosen|best|winner|preferred|accepted|better)(?![a-z])")
 _BAD = re.compile(r"(?<![a-z])(?:rejected|worst|loser|dispreferred|worse)(?![a-z])")
-_TURNED = re.compile(  # what says that the order is the other one here
+TURNED = re.compile(  # what says that the order is the other one here
     r"\b(?:higher|larger|bigger|highest|largest)\b.{0,20}\b(?:rank|place|is worse)|"
     r"\brank\w*\b.{0,25}\b(?:higher|larger|highest|largest) (?:is|=) (?:the )?best|"
     r"\blower\b.{0,20}\b(?:score|reward|rating)|"
     r"\b(?:score|reward|rating)s?\b.{0,25}\b(?:lower|lowest|smaller|smallest) (?:is|=)|"
-    r"\b(?:badness|toxic\w*|harm\w*|penalt\w*|violation\w*)\b",
+    r"\b(?:badness|toxic\w*|harm\w*|(?<!length )penalt\w*|violation\w*)\b",
     re.IGNORECASE,
 )
 _TESTED = re.compile(
@@ -46,7 +46,7 @@ SENSES = {"low": "better the lower it is", "high": "better the higher it is"}
 def turned_by_its_order(beside: Beside, log: Log) -> Iterator[Finding]:
     """Code whose chosen reply stands at the worse end of a rank or a score."""
     is_of_pairs = log.kind() == "preference" or beside.matching(_PAIRS)
-    if log.kind() == "policy" or not is_of_pairs or beside.matching(_TURNED):
+    if log.kind() == "policy" or not is_of_pairs or beside.matching(TURNED):
         return
     orders, roles = Orders(), []
     for line, statement in statements(beside):
@@ -63,7 +63,7 @@ def turned_by_its_order(beside: Beside, log: Log) -> Iterator[Finding]:
         return  # the two ends are told apart rightly somewhere
     role, order, line, sense = next((one for one in wrong if one[0] == "chosen"), wrong[0])
     lines = {one.where: one for one in (order.line, line)}
-    tested = _lost(beside)
+    tested = lost(beside)
     proof = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in lines.values()]
     of = {"quantity": order.quantity, "sense": SENSES[sense]}
     end = {"low": "lowest", "high": "highest"}[order.end]
@@ -130,7 +130,7 @@ def _role(node: ast.AST) -> str:
     return "" if bool(good) == bool(bad) else "chosen" if good else "rejected"
 
 
-def _lost(beside: Beside) -> list[str]:
+def lost(beside: Beside) -> list[str]:
     """A comparison that the trained model loses."""
     for _, line in beside.lines:
         if not (found := _TESTED.search(line.text)):

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import MAX_QUOTE, NO_METRIC, Entry, Line
 
 _PARTS = (  # of a model, which are frozen on purpose
     r"\s+(?:[\w-]+ ){0,2}?(?:vectors?|embeddings?|encoders?|backbones?|base|layers?|features?|"
-    r"weights?|towers?|models?|param(?:eter)?s?|llm|lm|ref(?:erence)?|teachers?|trunk|body|copy|\w*bert\w*)\b"
+    r"weights?|towers?|models?|param(?:eter)?s?|llm|lm|ref(?:erence)?|teachers?|trunk|body|copy|"
+    r"\w*bert\w*|tests?|batch(?:es)?|checkpoints?|snapshots?|data|rows|samples?|prompts|policy)\b"
 )
 _STANDS = re.compile(
     r"\b(?:hangs?|hung|hanging|deadlock(?:s|ed)?|freezes|freeze(?! \w)|freeze(?= (?:at|after|on|in|"
@@ -23,9 +24,22 @@ _STANDS = re.compile(
 _OF_A_NUMBER = re.compile(
     r"\b(?:loss\w*|rewards?|accurac\w+|metrics?|kl|margins?|scores?|entropy|norms?|rates?|lrs?|"
     r"schedul\w+|scales?|perplexity|ppl|curves?|values?|f1|"
-    r"learning|quality|model|memory|[MG]i?B|usage)\b[^.;]{0,40}$",
+    r"learning|quality|model|RM|PRM|memory|[MG]i?B|usage)\b[^.;]{0,40}$",
     re.IGNORECASE,
 )
+_KEPT_FIXED = re.compile(  # "frozen copy of init", "ref: frozen": weights that are meant to rest
+    r"\s*(?:cop(?:y|ies)|snapshot|ref\w*|init\w*|base|backbone|trunk|weights?|param\w*|embed\w*|"
+    r"encoders?|towers?|layers?|blocks?|critic|polic(?:y|ies)|teacher|judge|lm|llm|head|sft|"
+    r"[\w.-]*\d+[bB])\b",
+    re.IGNORECASE,
+)
+_OF_FIXED = re.compile(
+    r"\b(?:ref(?:erence)?\w*|teacher|encoder|backbone|tower|trunk|embeddings?|layers?|head|rm|judge|"
+    r"critic|base|weights?|params?|parameters)\b[^.;]{0,25}$",
+    re.IGNORECASE,
+)
+_AT_A_SHARE = re.compile(r"\s*(?:at|around|near|on|in|to)\s+(?:~|about )?(\d+(?:\.\d+)?) ?%")
+
 _MOVES = re.compile(r"\b(?:move|advance)\b", re.IGNORECASE)
 _LEARNS = re.compile(  # what "does not move" where nothing is learnt; a sync of weights may hang
     r"\b(?:polic(?:y|ies)|weights?|param(?:eter)?s?|adapters?|lora|actor|log-?prob\w*|learner|"
@@ -34,7 +48,13 @@ _LEARNS = re.compile(  # what "does not move" where nothing is learnt; a sync of
 )
 _OF_A_PART = re.compile(  # "frozen" is then a weight that is not trained
     r"\b(?:tower|encoder|decoder|backbone|base|layers?|blocks?|embeddings?|vit|projector|head|body|"
-    r"trunk|llm|teacher|experts?|modules?|bottom|everything else|the rest)\b[^.;]{0,20}$",
+    r"trunk|llm|teacher|experts?|modules?|bottom|everything else|the rest|\w+_model|ref(?:erence)?"
+    r"(?: model| policy)?)\b[^.;]{0,20}$",
+    re.IGNORECASE,
+)
+_OF_A_PLAN = re.compile(  # a day from which on nothing may be changed
+    r"\b(?:code|feature|release|config|paper|submission)[ -]$|"
+    r"\b(?:before|until|till|by|after) (?:the|our)(?: \w+)? $",
     re.IGNORECASE,
 )
 _FROZEN = re.compile(r"^(?:frozen|froze|freezes?)$", re.IGNORECASE)
@@ -93,6 +113,7 @@ _STACKS = (
     "are no cause"
 )
 SURE, BEYOND = 6.6, 1.1  # times the step at which a run is said to stand
+HALF = 0.5  # of a percent: a level as it is rounded
 
 
 def standstill(beside: Beside) -> Iterator[Finding]:
@@ -122,11 +143,11 @@ def _said_so(beside: Beside) -> tuple[Line | None, str]:
             before, after = line.text[: found.start()], line.text[found.end() :]
             if _OF_A_NUMBER.search(before) or _AT_A_LEVEL.match(after) or _NOT_SO.search(before):
                 continue
-            if _FROZEN.match(found[0]) and _OF_A_PART.search(before):
+            if _FROZEN.match(found[0]) and (_OF_A_PART.search(before) or _OF_A_PLAN.search(before)):
                 continue
             if _STUCK.match(found[0]) and (is_of_a_number or _is_the_writer(before, after)):
                 continue
-            if _GOES_ON.match(after):
+            if _GOES_ON.match(after) or _is_a_level(after, beside) or _is_fixed(found, line.text):
                 continue
             if _MOVES.search(found[0]) and _LEARNS.search(before):
                 continue
@@ -135,6 +156,22 @@ def _said_so(beside: Beside) -> tuple[Line | None, str]:
             start = max(0, found.start() - 40)
             return line, line.text[start : found.end() + 60].strip()
     return None, ""
+
+
+def _is_fixed(found: re.Match, text: str) -> bool:
+    """Whether it is of weights that are frozen, and not of a run."""
+    if found[0].lower() not in ("frozen", "freeze", "freezes", "froze"):
+        return False
+    return bool(_KEPT_FIXED.match(text[found.end() :]) or _OF_FIXED.search(text[: found.start()]))
+
+
+def _is_a_level(after: str, beside: Beside) -> bool:
+    """Whether it stands at a share that the last entry has as one of its metrics."""
+    if not (found := _AT_A_SHARE.match(after)) or not isinstance(beside.last, Entry):
+        return False
+    level = float(found[1])
+    metrics = (v for name, v in beside.last.numbers.items() if name not in NO_METRIC)
+    return any(abs(value * times - level) < HALF for value in metrics for times in (1, 100))
 
 
 def _is_the_writer(before: str, after: str) -> bool:

@@ -47,6 +47,7 @@ _SIDE_BY_SIDE = tuple(
         rf"\brepeat_interleave\([^()]*?\b{_G}\s*(?:,|\))",
         rf"\bnp\.repeat\([^()]*?,\s*{_G}\s*\)",
         rf"\bfor\s+\w+(?:,\s*\w+)*\s+in\s+{_ASKED}.*?\s+for\s+\w+\s+in\s+range\(\s*{_G}\s*\)",
+        r"\bfor\s+\w+(?:,\s*\w+)*\s+in\s+(?:enumerate\(\s*)?\w+\.outputs\b(?!\[)(?P<g>)",  # vLLM's
     )
 )
 _NEIGHBOURS = re.compile(
@@ -55,6 +56,12 @@ _NEIGHBOURS = re.compile(
 )
 _STRIDES = re.compile(
     rf"\.(?:view|reshape)\(\s*{_G}\s*,\s*-1\s*\)|\(\s*(?:g|n|k)\w*\s+b\w*\s*\)\s*->"
+)
+_SHAPED = re.compile(
+    rf"^\s*(?P<name>\w+)\s*=\s*[^#]*\.(?:view|reshape)\(\s*-1\s*,\s*{_G}\s*\)\s*(?:#.*)?$"
+)
+_MEAN = re.compile(
+    r"\b(?P<name>\w+)\.(?:mean|sum|std)\(\s*(?:(?:dim|axis)\s*=\s*)?(?P<axis>-?\d)\s*[,)]"
 )
 _OF_GROUPS = re.compile(r"\badv\w*|\breward\w*|\bgroups?\b|\bgrpo\b|\brloo\b", re.IGNORECASE)
 _PUT_IN_ORDER = re.compile(r"\bsorted\(|\bargsort\(|\.sort\(|\bgroup_?by\b|\.permute\(|\bstrided\b")
@@ -71,6 +78,7 @@ MIXED = (
 TILED = "one after the other, again and again (a, b, c, a, b, c)"
 BY_SIDE = "each beside its copies (a, a, b, b)"
 BY_NEIGHBOURS, BY_STRIDES = "by neighbours", "by strides (every n-th row)"
+ACROSS = "so that a group is a row, while their mean is taken over the other axis"
 ONE_ORDER = (
     "lay them out as they are grouped: [p for p in prompts for _ in range(G)] or "
     "repeat_interleave(G) with view(-1, G), and the answers alike; or view(G, -1).T for tiled "
@@ -94,6 +102,8 @@ def groups_of_other_prompts(beside: Beside, log: Log) -> Iterator[Finding]:
         pair, words = (tiled, neighbours[0]), (TILED, BY_NEIGHBOURS)
     elif by_side and not tiled and not neighbours and _fit(by_side, strides):
         pair, words = (by_side, strides[0]), (BY_SIDE, BY_STRIDES)
+    elif by_side and not tiled and (across := _across(lines)):
+        pair, words = (by_side, (across, "")), (BY_SIDE, ACROSS)
     else:
         return
     shown = _in_turn(beside)
@@ -117,7 +127,23 @@ def _named(lines: list[Line], patterns: tuple[re.Pattern, ...]) -> list[tuple[Li
 
 def _fit(made: list[tuple[Line, str]], read: list[tuple[Line, str]]) -> bool:
     """Whether what is made and what is read name one number of replies."""
-    return any(g == other or not other for _, g in made for _, other in read)
+    return any(g == other or not other or not g for _, g in made for _, other in read)
+
+
+def _across(lines: list[Line]) -> Line | None:
+    """Where rewards that have a group in each row are averaged over the other axis alone."""
+    for number, line in enumerate(lines):
+        if not (shaped := _SHAPED.match(line.text)):
+            continue
+        means = [
+            (below, one["axis"])
+            for below in lines[number + 1 :]
+            for one in _MEAN.finditer(below.text)
+            if one["name"] == shaped["name"]
+        ]
+        if means and all(axis == "0" for _, axis in means):
+            return means[0][0]
+    return None
 
 
 def _in_turn(beside: Beside) -> str:

@@ -1,0 +1,1 @@
+"""Round 42: logs alone, twelve each by two authors."""
