@@ -24,6 +24,7 @@ from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import listed, said, thirds, trend
 from course_utils.explain.paste.reading import read
 from course_utils.explain.paste.shown_again import is_summary
+from course_utils.explain.paste.side_tables import side_tables
 from course_utils.explain.rules.gradients import scaler_skips
 from course_utils.explain.runs import (
     beside_a_sound_run,
@@ -34,9 +35,8 @@ from course_utils.explain.runs import (
     span,
     worries_of_earlier,
 )
-from course_utils.explain.stated.saved import garbled_once_saved
-from course_utils.explain.stated.side_tables import side_tables
-from course_utils.explain.stated.standstill import standstill
+from course_utils.explain.stated.served.saved import garbled_once_saved
+from course_utils.explain.stated.steps.standstill import standstill
 from course_utils.explain.told import mentions
 from course_utils.explain.worries import worries
 

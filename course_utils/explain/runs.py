@@ -12,7 +12,7 @@ from course_utils.explain.paste.entries import Entry, Line, place
 from course_utils.explain.paste.log import TRAINED, Log
 from course_utils.explain.paste.numbers import said
 from course_utils.explain.paste.sentences import is_prose
-from course_utils.explain.rules import RULES, RULES_OF_SETTINGS
+from course_utils.explain.rules import RULES, RULES_OF_SETTINGS, WITHOUT_ENTRIES
 from course_utils.explain.worries import worries
 
 MAX_NAMED = 3
@@ -21,7 +21,7 @@ MAX_NAMED = 3
 def shown_by(log: Log, beside: Beside) -> list[Finding]:
     """What the numbers of a run show, alone and beside its settings."""
     if not log.entries:
-        return []
+        return [one for rule in WITHOUT_ENTRIES if (one := rule(log, beside)) is not None]
     found = [one for rule in RULES if (one := rule(log)) is not None]
     found += [one for rule in RULES_OF_SETTINGS if (one := rule(log, beside)) is not None]
     return [_from_its_beginning(log, one) for one in found]

@@ -4,7 +4,8 @@ Four authors made them as kinds and not as a blind round, three (a to c) after t
 their own. Before the rules, 8, 5, 4 and 3 of 18 were right or honest by our own reading; one broken
 log was called healthy, and of d's five were accused of something false. Of 20 of e, common causes
 in unusual form, it was 3; of 18 of f, runs of reinforcement learning, 4, and 7 were given a cause
-that is not theirs, both healthy ones among them.
+that is not theirs, both healthy ones among them. Of 28 of g, six common kinds in other forms, 7
+were named before, and one of its four healthy ones was accused of a standstill.
 """
 
 import json

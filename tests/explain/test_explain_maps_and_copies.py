@@ -51,6 +51,19 @@ def test_classes_that_are_numbered_in_each_file_are_told_by_the_answers(code):
     assert "below the 0.25 of a guess" in one.for_it[-1]
 
 
+CODES = ["train['y'] = train.team.cat.codes", "test['y'] = test.team.cat.codes"]
+CLASSES = ["  class   n    hits  recall", "  0  90  88  0.978", "  1  70  67  0.957"]
+CLASSES += ["  2  80   0  0.000", "  3  60   1  0.017", "  4  75   0  0.000"]
+
+
+def test_classes_that_are_right_or_never_right_tell_where_the_numbers_part():
+    one = first(*CODES, *judged(0.41), *CLASSES)
+    assert one.key == "evaluation_rows_differ" and "2 classes are right" in one.for_it[-1]
+    even = [row.replace("0.000", "0.610").replace("0.017", "0.540") for row in CLASSES]
+    found = first(*CODES, *judged(0.71), *even)
+    assert found is None or found.key != "evaluation_rows_differ"
+
+
 def test_they_are_told_by_an_accuracy_below_a_guess():
     one = first(*BY_NAME, "num_labels=5", *judged(0.04))
     assert one.key == "evaluation_rows_differ" and "among 5 classes" in one.for_it[-1]
@@ -123,6 +136,12 @@ def test_a_divergence_over_tokens_and_words_is_named_with_its_size(code):
 def test_a_divergence_over_the_tokens_is_not_divided(code, term):
     one = first(*SIZES, *code, *named(term))
     assert one is None or one.key != "divergence_divided"
+
+
+def test_a_small_term_without_a_size_of_the_vocabulary_is_quoted_alone():
+    code = "soft = F.kl_div(F.log_softmax(student_logits, -1), F.softmax(teacher_logits, -1))"
+    one = first("tokens, words = logits of a model", code, *named(2.1e-5))
+    assert one.key == "divergence_divided" and one.for_it[1].endswith("kd_loss 2.1e-05")
 
 
 PULLED = [f"{{'loss': {2.9 - n / 8:.2f}, 'grad_norm': 1.2, 'epoch': {n}}}" for n in range(1, 8)]

@@ -71,7 +71,7 @@ def test_advantages_that_are_the_rewards_have_no_baseline():
     [
         (OF_GROUPS, *advantages(-0.6, 0.01)),
         (OF_GROUPS, COUNTS.replace("ids: 96", "ids: 24"), *advantages(-0.6, 0.01)),
-        (OF_GROUPS.replace("n=4", "n=1"), *advantages(0.0, 0.39)),
+        (OF_GROUPS.replace("n=4", "n=1"), *advantages(-0.6, 0.01)),
         (OF_GROUPS.replace("rloo", "gae"), *advantages(0.0, 0.39)),
         (OF_GROUPS, *advantages(0.0, 0.1, 0.9)),
     ],
@@ -79,6 +79,19 @@ def test_advantages_that_are_the_rewards_have_no_baseline():
 def test_a_baseline_or_an_estimator_without_groups_is_not_blamed(lines):
     one = first(*lines)
     assert one is None or one.key != "groups_of_one"
+
+
+@pytest.mark.parametrize("asked", ["n=1", "temperature=1.0"])
+def test_one_reply_to_each_prompt_is_a_group_of_one(asked):
+    one = first(OF_GROUPS.replace("n=4", asked), *advantages(0.0, 0.39))
+    assert one.key == "groups_of_one" and "one reply is sampled" in one.says
+    assert "several replies" in one.fix
+
+
+def test_advantages_without_a_baseline_leave_open_how_many_replies_there_are():
+    one = first("estimator: grpo", *advantages(0.0, 0.39))
+    assert one.key == "groups_of_one" and "one reply is sampled" not in one.says
+    assert "how many replies" in one.fix
 
 
 def held_out(*pairs: tuple[int, float]) -> list[str]:

@@ -3,7 +3,7 @@
 from course_utils.explain import explain
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.reading import read
-from course_utils.explain.stated.side_tables import side_tables
+from course_utils.explain.paste.side_tables import side_tables
 
 OF_BARS = [
     "node  step  gen_kl_error  frac(|ratio-1|>0.1)  reward  hits",

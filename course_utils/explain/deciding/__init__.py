@@ -25,7 +25,7 @@ from course_utils.explain.deciding import (
     zero_gradient,
 )
 from course_utils.explain.finding import Finding
-from course_utils.explain.messages import rank_paths
+from course_utils.explain.messages import rank_loops, rank_paths
 from course_utils.explain.paste.beside import Beside, Setting
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said as quoted
@@ -103,7 +103,8 @@ def _metric(one: Finding, beside: Beside, log: Log) -> Finding:
 def _waits(one: Finding, beside: Beside, log: Log) -> Finding:
     """Processes in different code, or that gather the weights of other experts."""
     told = rank_paths.decided_alone(experts.apart(one, beside, log), beside)
-    return rank_paths.model_on_one_rank(told, beside)
+    alone = rank_paths.model_on_one_rank(told, beside)
+    return alone if alone.why else rank_loops.loop_left_alone(alone, beside)
 
 
 def _no_signal(one: Finding, beside: Beside, log: Log) -> Finding:

@@ -7,7 +7,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
 from course_utils.explain.paste.log import Log
-from course_utils.explain.stated.standstill import ALONE
+from course_utils.explain.stated.steps.standstill import ALONE
 
 _SAVES = re.compile(
     r"\b(?:sav(?:ed?|ing)|checkpoint|evaluat\w+|merg\w+|convert\w*)\b", re.IGNORECASE
@@ -30,6 +30,17 @@ _LOADED = re.compile(r"\bPeftModel\w*\.from_pretrained\(.*")
 _TRAINABLE = re.compile(r"is_trainable\s*=\s*True|requires_grad_?\(?\s*=?\s*True")
 _NO_INPUT = re.compile(r"None of the inputs have requires_grad=True")
 _CONFIG = re.compile(r"\bpeft_config\s*=")
+_TRAINED_NAME = re.compile(r"\b(?:\w+\.)+\w*(?:lora_\w+|hada_\w+|vera_\w+)\b")
+_OF_TOWER = re.compile(
+    r"\b(?:visual|vision_(?:tower|model|encoder)|image_(?:encoder|tower)|vit|vision)\.|"
+    r"\baudio_(?:tower|encoder)\.",
+    re.IGNORECASE,
+)
+_NO_IMAGES = re.compile(
+    r"\b(?:images?|pictures?|multimodal|mm)\b[^\n]{0,40}?(?<![\d.])0\b(?:\s*(?:/|of)\s*\d[\d,]*)?(?![\d.])|"
+    r"\btext[- ]only\b|\b(?:no|without|0) (?:images?|pictures?)\b",
+    re.IGNORECASE,
+)
 WHICH = (
     "which of these: nothing is trainable, what is trained is not connected to the loss, or the "
     "engine (DeepSpeed, sharding, offload) of this version loses the gradients or their norm"
@@ -66,6 +77,14 @@ FROZEN_AGAIN = (
     "count the trainable parameters after the trainer is built; pass the plain model and "
     "peft_config=LoraConfig(...), so that the trainer wraps it, or take a newer TRL",
 )
+OF_IMAGES_ALONE = (
+    "no gradient arrives: the adapter sits in the tower of the images alone (the names that it was "
+    "given are modules of this tower, and of no layer of the language model), and no row has an "
+    "image, so that nothing of what is trained takes part in the loss",
+    "target the layers of the language model (q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, "
+    "down_proj, or all-linear), see that the first names that are trainable are its layers, and "
+    "train again; the length of rows has no part in it",
+)
 NOT_SEEN = "the freezing itself is not in the log; requires_grad after the trainer is built tells"
 
 
@@ -74,6 +93,7 @@ def lost(one: Finding, beside: Beside, log: Log) -> Finding:
     if one.why:
         return _with_what_ran_before(one, beside, log)
     for found, (why, advice), untold in (
+        (_of_images_alone(beside), OF_IMAGES_ALONE, ""),
         (_frozen_again(beside), FROZEN_AGAIN, NOT_SEEN),
         (_loaded_frozen(beside), LOADED_FROZEN, NOT_SEEN),
         (_of(beside, _NO_INPUT), NOT_REACHED, ""),
@@ -96,6 +116,15 @@ def _of(beside: Beside, pattern: re.Pattern) -> list[tuple[Line, str]]:
 def _loaded_frozen(beside: Beside) -> list[tuple[Line, str]]:
     """Where an adapter is loaded, if no line says that it is to be trained."""
     return [] if beside.matching(_TRAINABLE) else _of(beside, _LOADED)
+
+
+def _of_images_alone(beside: Beside) -> list[tuple[Line, str]]:
+    """Names of an adapter that are all of one tower, and what says that no row has an image."""
+    names = beside.all_matching(_TRAINED_NAME)
+    none = beside.matching(_NO_IMAGES)
+    if not names or none is None or not all(_OF_TOWER.search(name) for _, name in names):
+        return []
+    return [names[0], none]
 
 
 def _frozen_again(beside: Beside) -> list[tuple[Line, str]]:

@@ -21,6 +21,19 @@ UNSEEN = (
     "{missing} are not in this paste, and only their own last lines tell which of them did not "
     "come, and why (dead, in other code, waiting for data, or the network)"
 )
+ONE_ALONE = (
+    "rank {last} waits in {wait}, which {size} processes share, and the output of the other "
+    "{missing} is not in this paste: why one of them did not come (dead, in other code, waiting "
+    "for data, or the network) is in no line here. Keep the output of all ranks and their flight "
+    "recorder (TORCH_NCCL_TRACE_BUFFER_SIZE), dmesg and Xid errors, and go on from the last "
+    "checkpoint to see whether it comes at the same step"
+)
+IS_ALONE = re.compile(  # "I only have what rank 0 wrote"
+    r"\bonly\b[^.\n]{0,40}\brank ?0\b|\brank ?0(?:'s)?(?: \w+){0,2} only\b|"
+    r"\b(?:other|remaining) ranks'? (?:\w+ ){0,3}(?:lost|gone|thrown|missing|not (?:kept|saved))",
+    re.IGNORECASE,
+)
+_BROKEN_OFF = re.compile(r"Watchdog caught collective operation timeout:\s*$")
 UNSET = 2**63  # what is above is written for a size that is not known
 MAX_RANKS, MAX_MISSING = 1024, 7
 ALL_WAIT = (
@@ -62,6 +75,8 @@ class Collectives:
     paths: RankPaths = field(default_factory=RankPaths)
     size: int = 0  # of the group, where an operation shows it
     prepared: str = ""  # how far the data is prepared when the first wait ends
+    is_alone: bool = False  # somebody says that only rank 0's output is there
+    _broken_off: str = ""  # a line of the watchdog that goes on in the next one
 
     def hear(self, where: str, text: str) -> None:
         if not self.waits and (bar := PREPARES.search(text)):
@@ -70,6 +85,10 @@ class Collectives:
             self.prepared = "" if is_done else f"{where}: {name} is at {share}%, {done} of {whole}"
         self.stacks.hear(where, text)
         self.paths.hear(where, text)
+        self.is_alone = self.is_alone or bool(IS_ALONE.search(text))
+        text, self._broken_off = self._broken_off + text, ""
+        if _BROKEN_OFF.search(text):
+            self._broken_off = text
         found = WATCHED.search(text)
         if found and len(self.waits) < MAX_RANKS:
             rank, number, operation, size = found.groups()
@@ -101,13 +120,20 @@ class Collectives:
     def unseen(self) -> str:
         """That whole nodes are not in the paste, where the first ones all wait in one place."""
         ranks, waits = sorted(self.waits), set(self.waits.values())
-        is_first = len(ranks) > 1 and ranks == list(range(len(ranks)))
-        if not is_first or len(waits) > 1 or self.size < 2 * len(ranks) or self.prepared:
+        is_first = (len(ranks) > 1 or self.is_alone) and ranks == list(range(len(ranks)))
+        if (
+            not ranks
+            or not is_first
+            or len(waits) > 1
+            or self.size < 2 * len(ranks)
+            or self.prepared
+        ):
             return ""
         if self.stacks.told() or self.paths.told(self.waits):
             return ""
         wait, missing = _said(waits.pop()), self.size - len(ranks)
-        return UNSEEN.format(last=ranks[-1], wait=wait, size=self.size, missing=missing)
+        said = UNSEEN if len(ranks) > 1 else ONE_ALONE
+        return said.format(last=ranks[-1], wait=wait, size=self.size, missing=missing)
 
     def evidence(self) -> tuple[str, ...]:
         """In which operation the ranks wait, whether it is the same one, and their stacks."""
@@ -156,7 +182,7 @@ def _listed(ranks: list[int]) -> str:
 def _said(wait: tuple[int, str, str]) -> str:
     number, operation, size = wait
     if size == "1":
-        return f"{operation} number {number} of one number, which is a barrier or a flag"
+        return f"{operation} number {number} of one number (a barrier, a flag, or a length)"
     return f"{operation} number {number}" + (
         f" of {size} numbers" if size and int(size) < UNSET else ""
     )

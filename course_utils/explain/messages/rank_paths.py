@@ -31,7 +31,7 @@ _NEEDS_ALL = re.compile(
     r"\b(?P<call>(?:\w+\.)*(?:generate|evaluate|predict|forward))\((?!self\b)|"
     r"\b(?P<made>(?:self\.)?model)\(\*?\*?\w"
 )
-_SPREAD = re.compile(
+SPREAD = re.compile(
     r"\bzero[-_ ]?(?:stage[-_ ]?)?3\b|(?<![a-z])stage['\"]?\s*[:=]\s*3\b|\bds_z(?:ero)?3|"
     r"\bfsdp2?\b|\bfully_shard\b",
     re.IGNORECASE,
@@ -124,7 +124,7 @@ def decided_alone(one: Finding, beside: Beside) -> Finding:
 
 def model_on_one_rank(one: Finding, beside: Beside) -> Finding:
     """The finding with the code that runs a sharded model on rank 0 alone."""
-    spread = beside.matching(_SPREAD)
+    spread = beside.matching(SPREAD)
     if spread is None or one.why.startswith(APART.partition("{")[0]):
         return one
     lines = [line for _, line in beside.lines]

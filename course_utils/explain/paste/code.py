@@ -9,7 +9,10 @@ from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import Line, place
 from course_utils.explain.paste.sentences import is_prose
 
-_PROMPT = re.compile(r"^\s*(?:>>> ?|\.\.\. ?|In \[\d+\]: ?|\+ |\d+\s*[:|]\s)?\s*")
+_PROMPT = re.compile(
+    r"^\s*(?:>>> ?|\.\.\. ?|In \[\d+\]: ?|\+ |\d+\s*[:|]\s|"
+    r"\d{1,4}(?:\t|\s{2,})(?=[A-Za-z_@]))?\s*"
+)
 _LIKE_CODE = re.compile(r"[=(]|^\s*(?:return|yield)\b|^\s*(?:for|if|with|class)\b.*:\s*$")
 _HEADER = re.compile(r"^(?:elif|(?:async )?(?:def|for|with)|if|while|class)\b.*:\s*(?:#.*)?$")
 MOST = 12  # lines of one statement

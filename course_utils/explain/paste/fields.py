@@ -9,7 +9,7 @@ _PATTERNS = tuple(
     for name, pattern in (
         (
             "step",
-            r"(train(er|ing)?/)?(global_)?steps?|current_steps|it(er(ation)?)?|global_step/max_steps",
+            r"(train(er|ing)?/)?(global_)?steps?|opt(im(izer)?)?_step|current_steps|it(er(ation)?)?|global_step/max_steps",
         ),
         ("epoch", r"(train(er|ing)?/)?epochs?"),
         ("skipped", r"number of skipped iterations|skipped( steps)?"),
@@ -84,7 +84,11 @@ _PATTERNS = tuple(
             "clip_ratio",
             r"(actor/|train/)?pg_clipfrac|(policy/loss_metrics/)?clip_ratio(/region_mean)?|(policy/)?clipfrac(_avg)?",
         ),
-        ("reward_std", r"(train/)?(reward_std|rewards?/std|grouped_reward_std|critic/score/std)"),
+        (
+            "reward_std",
+            r"(train/)?(rewards?_std([_/](in|within|per)_group)?|rewards?/std|grouped_reward_std|"
+            r"critic/score/std)",
+        ),
         ("zero_std_share", r"(train/)?frac_reward_zero_std"),
         ("part_std", r"(train/)?rewards?/[^/:=]+/std"),
         (
@@ -152,7 +156,7 @@ _PATTERNS = tuple(
             r"(train/)?(actor/)?(learning[_ ]rate|lr)|act(or)?_lr|policy/policy_lr|"
             r"ppo_actor/update/lr",
         ),
-        ("loss_scale", r"((loss|grad)[_ ])?scale|loss_scaler?"),
+        ("loss_scale", r"((loss|grad|amp|scaler|fp16)[_ ])?scale|loss_scaler?|scaler"),
         (
             "loss",
             r"(train/|actor/|training[ _]|minibatch |lm[ _]|total_|gpt_)?loss|"

@@ -8,7 +8,11 @@ from dataclasses import dataclass, field, replace
 
 from course_utils.explain.paste import log_words, no_number
 from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
-from course_utils.explain.paste.shown_again import as_evaluation, is_shown_again
+from course_utils.explain.paste.shown_again import (
+    as_evaluation,
+    is_below_a_summary,
+    is_shown_again,
+)
 
 MAX_KEPT, MAX_RUNS = 20_000, 8
 _OFF = r"(?![\"']?\s*[:=]\s*(false|no|1(\.0*)?)\b)"  # without a scaler a scale of 1 is printed
@@ -122,6 +126,9 @@ class Log:
         if self._evaluates and self._is_of_checkpoint(entry):
             entry = as_evaluation(entry)
         restart = "" if _is_evaluation(entry) else self._restart(entry)
+        if restart and not self.restart and is_below_a_summary(entry, self.entries):
+            self._take_as_summary()
+            restart = ""
         if restart:
             self._begin_anew(restart)
         if not _is_evaluation(entry):
@@ -133,6 +140,13 @@ class Log:
         if len(self.entries) > MAX_KEPT:
             self._thin_out()
         return bool(restart) and not self.is_beside
+
+    def _take_as_summary(self) -> None:
+        """What was read so far sums the run up whose curve begins now."""
+        for one in self.entries:
+            self.summary = self.summary.with_more(one) if self.summary else one
+        self.entries, self.num_of_last = [], 0
+        self._states, self._turning, self._counts = {}, set(), {}
 
     def _begin_anew(self, restart: str) -> None:
         self.earlier.append(replace(self, earlier=[]))

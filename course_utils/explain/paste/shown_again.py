@@ -1,11 +1,13 @@
 """Entries that show again what a log has said: the summary of a run, a table of its steps."""
 
 import math
+import re
 from dataclasses import replace
 
 from course_utils.explain.paste.entries import NO_METRIC, Entry
 
 EVALUATED = ("loss", "accuracy")  # names that get "eval_" before them
+_OF_TRACKER = re.compile(r"^\s*wandb:\s")
 ROUNDED = 5e-3  # of a number that is shown again with fewer digits
 
 
@@ -28,6 +30,12 @@ def is_shown_again(entry: Entry, entries: list[Entry]) -> bool:
     is_renamed = any(old.names[name] != entry.names[name] for name in shared)
     pairs = ((old.numbers[name], entry.numbers[name]) for name in shared)
     return is_renamed and all(math.isclose(*pair, rel_tol=ROUNDED) for pair in pairs)
+
+
+def is_below_a_summary(entry: Entry, entries: list[Entry]) -> bool:
+    """Whether all entries before one are the summary that a tracker prints, and it is none."""
+    told = all(_OF_TRACKER.match(one.text) for one in entries)
+    return told and not _OF_TRACKER.match(entry.text)
 
 
 def as_evaluation(entry: Entry) -> Entry:

@@ -6,6 +6,7 @@ Those of `RULES_OF_SETTINGS` are given what stands beside it as well: `rule(log,
 from course_utils.explain.rules import (
     adapter_rate,
     cache_kept,
+    cached_replies,
     checkpointed,
     collapse,
     counted,
@@ -22,6 +23,7 @@ from course_utils.explain.rules import (
     hardly_moved,
     hidden,
     kept_in_bfloat16,
+    kept_of_another,
     kl_sign,
     kl_turned,
     learns_anyway,
@@ -43,6 +45,7 @@ from course_utils.explain.rules import (
     preference,
     printed,
     probabilities,
+    rate_at_floor,
     rates,
     reference_by_place,
     reference_reloaded,
@@ -70,6 +73,7 @@ from course_utils.explain.rules import (
     unsent,
     value_clip,
     warm_up,
+    whole_at_adapter_rate,
     without_advantage,
 )
 
@@ -88,9 +92,11 @@ BESIDE_SETTINGS = (
     *(rope_base, unreached, checkpointed, unsent, groups_of_one, kl_sign, uncorrected),
     *(micro_batches, loss_of_kl, logged_otherwise, probabilities, few_elements, kl_turned),
     *(warm_up, adapter_rate, reference_by_place, one_seed, mean_of_means),
-    *(value_clip, sorted_rows, older_in_queue, reference_reloaded),
+    *(value_clip, sorted_rows, older_in_queue, reference_reloaded, rate_at_floor),
+    *(cached_replies, kept_of_another, whole_at_adapter_rate),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,
     *(rule for module in BESIDE_SETTINGS for rule in module.RULES_OF_SETTINGS),
 )
+WITHOUT_ENTRIES = (one_seed.one_seed_for_all, cached_replies.answered_by_a_cache)  # lines suffice

@@ -20,10 +20,12 @@ _WHOLE = re.compile(
     r"\b(?:no|without|instead of|not) (?:a )?(?:q?lora|adapter)|use_(?:peft|lora)\W+false",
     re.IGNORECASE,
 )
-LOW, LITTLE, FEW, MARGIN = 4e-6, 0.02, 6, 1.5  # a rate; of the first losses; entries; of a sum
+LOW, LITTLE, MARGIN = 4e-6, 0.02, 1.5  # a rate; of the first losses; of a sum
+WHOLE_EPOCH = 0.9  # of the rows: long enough for a loss to fall
+STILL = 2e-3  # the largest number of a B that has learnt next to nothing
 FOR_WHOLE = (
     "the learning rate is that of a whole model or of preference tuning, and far too low for an "
-    "adapter: it is {rate:.2g} at most, so that a weight moves by about {total:.1g} in the whole "
+    "adapter: it is {rate:.2g} at most, so that a weight moves by {total} in the whole "
     "run, and what is loaded of it says next to nothing wherever it is served"
 )
 HUNDRED = (
@@ -44,19 +46,24 @@ def rate_of_a_whole_model(log: Log, beside: Beside) -> Finding | None:
     if not abs(levels[0] - levels[2]) < LITTLE * levels[0]:
         return None
     steps = max((e.numbers.get("step", 0.0) for e in log.entries), default=0.0)
-    total = fmean(rates) * max(steps, len(rates))
-    if not steps:
+    total = fmean(rates) * max(steps, len(rates)) if steps else 0.0
+    moved = _moved(beside, total or STILL / MARGIN)
+    epochs = max((e.numbers.get("epoch", 0.0) for e in log.entries), default=0.0)
+    if not (steps or moved or epochs >= WHOLE_EPOCH):
         return None
     entry = next(e for e, rate in log.series("learning_rate") if rate == max(rates))
+    adds_up = f"; over {steps:g} steps it adds up to about {total:.1g}" if steps else ""
     proof = [
-        f"{entry.where}: learning_rate {max(rates):.3g} at most; over {steps:g} steps it adds up "
-        f"to about {total:.1g}",
+        f"{entry.where}: learning_rate {max(rates):.3g} at most{adds_up}",
         f"the loss by thirds of the log: {listed(levels)}",
         f"{named.where} says: {named.text.strip()[:MAX_QUOTE]}",
-        *_moved(beside, total),
+        *([] if steps else [f"{epochs:.3g} epochs are over"] if epochs else []),
+        *moved,
     ]
-    why = FOR_WHOLE.format(rate=max(rates), total=total)
-    weight = 8.0 if len(proof) > 3 else 6.5
+    why = FOR_WHOLE.format(
+        rate=max(rates), total=f"about {total:.1g}" if steps else "next to nothing"
+    )
+    weight = 8.0 if moved else 6.5
     return Finding("rate_too_low", weight, entry, tuple(proof), why=why, advice=HUNDRED)
 
 

@@ -10,16 +10,28 @@ from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.sentences import is_prose
 from course_utils.explain.rules.kept_in_bfloat16 import LARGER_HIDES, ROUNDED, SMALL
-from course_utils.explain.stated.rounded import FLOAT32_KEPT, KEEP_FLOAT32, OF_WEIGHTS
+from course_utils.explain.stated.steps.rounded import FLOAT32_KEPT, KEEP_FLOAT32, OF_WEIGHTS
 
 _HEAD_OF_CHANGES = re.compile(
     r"(?=.*\b(?:elements?|numel|params?|parameters?|tensors?|size|name|module|layer|weight)\b)"
-    r".*(?:\b|_)(?:changed|differ\w*|updated|moved)\b",
+    r".*(?:(?:\b|_)(?:changed|differ\w*|updated|moved|touched|not equal|(?P<kept>unchanged|"
+    r"identical|(?:bit-?(?:wise)? ?)?equal|same))\b|!=|\u2260)",
     re.IGNORECASE,
 )
 _ROW_OF_CHANGES = re.compile(
-    r"^\W*(?P<who>[A-Za-z][\w.]*)[\s|]+(?:[\d,.]+(?:e[+-]?\d+)?[\s|]+){0,3}?"
+    r"^\W*(?P<who>[A-Za-z][\w.]*)[\s|]+(?:(?:[\d,.]+(?:e[+-]?\d+)?|-)[\s|]+){0,3}?"
     r"(?P<share>\d+(?:\.\d+)?) ?%"
+)
+_TOLD = re.compile(
+    r"(?<![\d.])(?P<share>\d+(?:\.\d+)?) ?% of (?:all |the |its |our )*(?:elements?|weights?|"
+    r"param\w*|values?|entries)\b[^.;,]{0,30}?\b(?:differ|chang|mov|updat)\w*|"
+    r"\b(?:elements?|weights?|param\w*|values?|entries) (?:that )?(?:have |are )?"
+    r"(?:differ|chang|mov|updat)\w*(?: from (?:the )?\w+)?\W{1,4}(?P<also>\d+(?:\.\d+)?) ?%",
+    re.IGNORECASE,
+)
+_OF_OTHERS = re.compile(  # a format that is not the one in which the trainer keeps its weights
+    r"\brollout(?:_\w+)?\b|vllm|sglang|sampler|generat|\bref\b|mixed_precision|compute",
+    re.IGNORECASE,
 )
 _GRADIENTS = re.compile(
     r"\bgrad(?:ient)?[ _-]?norms?\b[^.;\n]{0,30}?\d*\.\d+(?: ?(?:-|to|\u2013) ?\d*\.\d+)?",
@@ -31,26 +43,44 @@ FEWEST, TINY = 3, 10.0  # rows of a table; percent
 def few_elements_change(log: Log, beside: Beside) -> Finding | None:
     """A model that is kept in bfloat16, a small rate, and a table in which few elements changed."""
     lines = [line for _, line in beside.lines]
-    kept = next((one for one in beside.all_matching(OF_WEIGHTS) if not is_prose(one[0].text)), None)
+    named = (one for one in beside.all_matching(OF_WEIGHTS) if not is_prose(one[0].text))
+    kept = next((one for one in named if not _OF_OTHERS.search(one[0].text)), None)
     other = (one for one in beside.all_matching(FLOAT32_KEPT) if not is_prose(one[0].text))
     rate = _highest_rate(log, beside)
-    heads = (n for n, line in enumerate(lines) if _HEAD_OF_CHANGES.search(line.text))
-    at = next((n for n in heads if not is_prose(lines[n].text)), None)
-    if kept is None or any(other) or at is None or not 0 < rate <= SMALL:
+    if kept is None or any(other) or not 0 < rate <= SMALL:
         return None
-    rows = list(_rows_below(lines[at + 1 :]))
-    shares, arrive = [float(row["share"]) for row in rows], _gradients(log, beside)
-    if len(rows) < FEWEST or max(shares) > TINY or not arrive:
+    few, arrive = _in_a_table(lines) or _in_words(lines), _gradients(log, beside)
+    if not few or not arrive:
         return None
-    most = rows[shares.index(max(shares))]
-    proof = (
-        f"{kept[0].where} says: {kept[1]}; the rate is {rate:.2g} at most",
-        f"{lines[at].where} on: at most {most['share']} % of the elements of a tensor have changed "
-        f"({most['who']}), and {min(shares):g} % in another",
-        arrive,
-    )
+    proof = (f"{kept[0].where} says: {kept[1]}; the rate is {rate:.2g} at most", few, arrive)
     advice = KEEP_FLOAT32 + LARGER_HIDES
     return Finding("rounding_swallows", 8.6, kept[0], proof, why=ROUNDED, advice=advice)
+
+
+def _in_a_table(lines: list[Line]) -> str:
+    """The largest and the smallest share of a table of changes, if all are small; else ""."""
+    for number, line in enumerate(lines):
+        head = _HEAD_OF_CHANGES.search(line.text)
+        if head is None or is_prose(line.text):
+            continue
+        rows = list(_rows_below(lines[number + 1 :]))
+        shares = [abs(100 * bool(head["kept"]) - float(row["share"])) for row in rows]
+        if len(rows) < FEWEST or max(shares) > TINY:
+            continue
+        most = rows[shares.index(max(shares))]
+        share = f"{max(shares):.3g}" if head["kept"] else most["share"]
+        return (
+            f"{line.where} on: at most {share} % of the elements of a tensor have changed "
+            f"({most['who']}), and {min(shares):.3g} % in another"
+        )
+    return ""
+
+
+def _in_words(lines: list[Line]) -> str:
+    """That few of all elements have changed, as a sentence or a printed line has it; else ""."""
+    found = ((line, m) for line in lines if (m := _TOLD.search(line.text)))
+    few = ((line, m) for line, m in found if float(m["share"] or m["also"]) <= TINY)
+    return next((f"{line.where} says: {m[0].strip()}" for line, m in few), "")
 
 
 def _rows_below(lines: list[Line]) -> Iterator[re.Match]:

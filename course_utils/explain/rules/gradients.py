@@ -10,6 +10,7 @@ from course_utils.explain.paste.numbers import said, share, thirds
 
 FEWEST, ALIKE = 8, 1.6  # entries; times the least that a step adds
 CLIMBS = 1.3  # times the first losses
+FEW_SCALES = 4  # entries
 LOW, LEAST = 256.0, 4.0  # loss scales: float16 leaves its range although little is multiplied
 
 
@@ -90,6 +91,27 @@ def scaler_skips(log: Log) -> Finding | None:
     return Finding("scaler_search", 4.0, log.skips[0].line, (counted,))
 
 
+def scale_runs_down(log: Log) -> Finding | None:
+    """The scale that is logged only ever falls, to next to nothing, and no gradient is finite."""
+    series = [(e, v) for e, v in log.series("loss_scale") if v > 0]
+    scales = [scale for _, scale in series]
+    if len(series) < FEW_SCALES or scales[-1] > LEAST or scales[0] < LOW:
+        return None
+    if any(now > before for before, now in pairwise(scales)):
+        return None
+    if any(map(math.isfinite, log.values("grad_norm"))):
+        return None
+    (first, _), (last, _) = series[0], series[-1]
+    proof = [
+        f"{said(first, 'loss_scale')} at {first.where}, {said(last, 'loss_scale')} at "
+        f"{last.where}: it never grows in {len(series)} entries, and no grad_norm is finite",
+    ]
+    if rates := log.values("learning_rate"):
+        stands = f"the learning rate stays at {rates[0]:.2g}"
+        proof += [stands] if len(set(rates)) == 1 else []
+    return Finding("fp16_overflow", 9.6, last, tuple(proof))
+
+
 def skipped_iterations(log: Log) -> Finding | None:
     """Megatron counts the steps that its scaler skipped since the line before."""
     series = log.series("skipped")
@@ -136,4 +158,4 @@ def _steps_taken(entries: list[Entry]) -> list[float]:
     return taken if begins and min(between) > 0 else []
 
 
-RULES = (norms_add_up, overflowing_steps, scaler_skips, skipped_iterations)
+RULES = (norms_add_up, overflowing_steps, scaler_skips, scale_runs_down, skipped_iterations)

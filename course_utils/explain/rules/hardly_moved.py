@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from course_utils.explain.finding import Finding
+from course_utils.explain.paste.answered import parts_of
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import Line, number_of
 from course_utils.explain.paste.log import Log, finite
@@ -87,42 +88,13 @@ def _answers(beside: Beside, asked: re.Pattern) -> Iterator[tuple[Line, float]]:
     for line, below in pairwise(lines):
         if not asked.search(line.text):
             continue
-        parts, values = _parts(line.text), _parts(below.text)
+        parts, values = parts_of(line.text), parts_of(below.text)
         if len(parts) != len(values):
             continue
         for part, value in zip(parts, values, strict=True):
             number = _VALUE.fullmatch(value)
             if asked.fullmatch(part) and number:
                 yield below, float(number[1] or number[2])
-
-
-def _parts(text: str) -> list[str]:
-    """The parts of a tuple, or of what is asked for at once: parted by commas outside brackets.
-
-    >>> _parts("(torch.Size([3, 4]), tensor(0.5))"), _parts(">>> w.std(), (a - b).abs().max()")
-    (['torch.Size([3, 4])', 'tensor(0.5)'], ['w.std()', '(a - b).abs().max()'])
-    """
-    text = text.strip().removeprefix(">>>").strip()
-    if text.startswith("(") and text.endswith(")") and _closes(text) == len(text) - 1:
-        text = text[1:-1]
-    found, depth = [""], 0
-    for sign in text:
-        depth += (sign in "([") - (sign in ")]")
-        if sign == "," and not depth:
-            found.append("")
-        else:
-            found[-1] += sign
-    return [part.strip() for part in found]
-
-
-def _closes(text: str) -> int:
-    """Where the bracket that a text begins with is closed."""
-    depth = 0
-    for place, sign in enumerate(text):
-        depth += (sign in "([") - (sign in ")]")
-        if not depth:
-            return place
-    return -1
 
 
 RULES_OF_SETTINGS = (hardly_moved,)

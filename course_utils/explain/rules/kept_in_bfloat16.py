@@ -10,7 +10,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Line
 from course_utils.explain.paste.log import Log, finite
-from course_utils.explain.stated.rounded import KEEP_FLOAT32
+from course_utils.explain.stated.steps.rounded import KEEP_FLOAT32
 
 _ASKED = re.compile(r"(?=.*dtype\b)(?:.*\boptim\w*\.(?:param_groups|state)\b|.*\bexp_avg\w*\b)")
 _BFLOAT16 = re.compile(r"^\W*(?:torch\.)?bfloat16\b(?!.*float32)")

@@ -16,6 +16,15 @@ FELL, GONE, CALM_KL, CALM_CLIPS = 0.7, 0.02, 0.3, 0.1  # of an entropy; nats; na
 HELD = 0.6  # of a length
 CUT, HALF, SAME = 0.05, 0.5, 0.95  # of the replies; of their share; of the length of whole replies
 LEVEL = 0.3  # of a score that is made of groups with both kinds of replies
+SMALL = 0.05  # of a loss that is 0 but for the lengths of its replies
+ON_POLICY = (
+    "a clip ratio of 0 and a loss around 0 are what one update per batch of replies gives: the "
+    "policy is still the one that sampled, so the ratio is 1, nothing can be clipped, and the "
+    "advantages of a group add up to 0. The gradient is not 0, and the policy learns"
+)
+_WHOLE_BATCH = re.compile(r"\btrain_batch_size['\"]?\s*[:=]\s*(\d+)")
+_PART_OF_BATCH = re.compile(r"\bppo_mini_batch_size['\"]?\s*[:=]\s*(\d+)")
+_SEVERAL_EPOCHS = re.compile(r"\bppo_epochs['\"]?\s*[:=]\s*(?!1\b)\d")
 _FILTERS = re.compile(
     r"filter_groups(?:\.enabled?)?['\"]?\s*[:=]\s*['\"]?true|use_dynamic_sampling['\"]?\s*[:=]\s*"
     r"['\"]?true|dynamic_sample['\"]?\s*[:=]\s*['\"]?true",
@@ -66,6 +75,33 @@ def kept_groups_only(log: Log, beside: Beside) -> Finding | None:
             f"first, {batches[-1]:g} at the end"
         )
     return Finding("kept_groups_only", 3.0, entry, tuple(proof))
+
+
+def one_update_a_batch(log: Log, beside: Beside) -> Finding | None:
+    """No token is clipped since a batch of replies gives one update, and the policy learns."""
+    clips, norms = log.series("clip_ratio"), log.values("grad_norm")
+    reward, judged, whole = _rises(log), _judged(log), beside.matching(_WHOLE_BATCH)
+    part, again = beside.matching(_PART_OF_BATCH), beside.matching(_SEVERAL_EPOCHS)
+    if len(clips) < FEW or any(value for _, value in clips) or not norms or not min(norms) > 0:
+        return None
+    if not (reward and judged and whole and part) or again or not _stays_near(log):
+        return None
+    losses = finite(log.values("policy_loss"))
+    if _WHOLE_BATCH.search(whole[1])[1] != _PART_OF_BATCH.search(part[1])[1] or not losses:
+        return None
+    if max(map(abs, losses)) > SMALL:
+        return None
+    entry = clips[0][0]
+    proof = (
+        f"{said(entry, 'clip_ratio')} in all {len(clips)} entries, and a loss of the policy "
+        f"between {min(losses):.3g} and {max(losses):.3g}",
+        f"{whole[1].strip()} ({whole[0].where}) and {part[1].strip()} ({part[0].where}): one "
+        "update for each batch of replies",
+        f"gradients arrive: grad_norm from {min(norms):.3g} to {max(norms):.3g}",
+        reward,
+        judged,
+    )
+    return Finding("on_policy_zero_loss", 3.0, entry, proof, why=ON_POLICY)
 
 
 def _batches(log: Log) -> list[float]:
@@ -140,4 +176,9 @@ def _whole(entry: Entry, limit: float) -> float:
     return (entry.numbers["length"] - share * limit) / (1 - share)
 
 
-RULES_OF_SETTINGS = (sure_of_what_is_right, shorter_by_ending, kept_groups_only)
+RULES_OF_SETTINGS = (
+    sure_of_what_is_right,
+    shorter_by_ending,
+    kept_groups_only,
+    one_update_a_batch,
+)

@@ -7,6 +7,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
 from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.numbers import said
 
 _SEED = re.compile(r"(?<![\w.-])['\"]?seed['\"]?\s*[=:]\s*(?P<n>\d+)\b", re.IGNORECASE)
 _IN_REQUEST = re.compile(
@@ -30,11 +31,24 @@ _GREEDY = re.compile(
 )
 _FOR_EVALUATION = re.compile(r"\b(?:eval\w*|val\w*|test|validation|greedy)\b", re.IGNORECASE)
 _ALL_ONE = re.compile(r"(?<![\d.])(?P<n>\d{2,})(?:[\s,]+(?P=n)){3,}(?![\d.])")
+_UNIQUE = re.compile(
+    r"\b(?:unique|distinct|different) (?P<what>\w+)\W{1,4}(?P<n>\d[\d,]*)", re.IGNORECASE
+)
+_OF_REPLIES = re.compile(r"complet|respon|repl|output|generat|text|sample", re.IGNORECASE)
+_ASKED = re.compile(
+    r"(?<!unique )(?<!distinct )\b(?:requests?|rollouts|samples|replies|responses|completions)"
+    r"\W{1,4}(?P<n>\d[\d,]*)",
+    re.IGNORECASE,
+)
+_HITS = re.compile(
+    r"\b(?:pass\w*|correct|solved|hits?)\b.*?\bof (?P<n>\d+)\)?[^\d]*(?P<row>\d[\d ,]*)$"
+)
 _DIFFER = re.compile(r"\bseed['\"]?\s*[=:]\s*\w*\s*\+|seed\s*\+\s*\w+|base_seed", re.IGNORECASE)
 _OF_GROUPS = re.compile(
     r"\b(?:grpo|rloo|rollouts?|advantages?|adv|rewards?(?:_std)?)\b", re.IGNORECASE
 )
 AROUND, FEW = 4, 2  # lines; groups
+ABOUT, NEARLY_ALL, BETWEEN = 1.3, 0.9, 0.1  # of the prompts; of the groups; of a reward
 ONE_SEED = (
     "the replies of a group are one and the same: each copy of a prompt is a request of its own "
     "with the same sampling seed ({seed}), so that all of them draw the same tokens. The rewards "
@@ -42,7 +56,7 @@ ONE_SEED = (
 )
 GREEDY = (
     "the replies of a group are one and the same: they are not sampled ({how}), so that the "
-    "rewards of a group are equal, its advantages are 0, and the weights do not change"
+    "rewards of a group are equal, its advantages are 0, and next to nothing is learnt"
 )
 NO_SEED = (
     "leave the seed of the request out (or add the number of the copy to it), or ask for all "
@@ -50,12 +64,18 @@ NO_SEED = (
     "and how many different replies it has"
 )
 SAMPLE = "sample at a temperature near 1, and count the different replies of a group"
+NO_TOP_K = (
+    "take top_k out (-1, 0 or None: no limit), since 1 leaves the likeliest token alone, at any "
+    "temperature; count the different replies of a group"
+)
 
 
 def one_seed_for_all(log: Log, beside: Beside) -> Finding | None:
     """A seed in the request (or no sampling), and groups that are alike to the last token."""
     lines = [line for _, line in beside.lines]
-    alike, dead = _alike([*lines, *log.entries]), _no_gradient(log)
+    parts = [*lines, *log.entries]
+    alike = [*_alike(parts), *_few_different(parts), *_all_or_none(lines), *_tied(log)]
+    dead = _no_gradient(log)
     of_groups = any(_OF_GROUPS.search(part.text) for part in (*lines, *log.entries))
     if not (alike or dead) or not (log.kind() == "policy" or of_groups):
         return None
@@ -71,7 +91,7 @@ def one_seed_for_all(log: Log, beside: Beside) -> Finding | None:
     weight = 9.0 if alike else 7.6
     if seed is None:
         words = _GREEDY.search(how.text)[0].strip()
-        why, advice = GREEDY.format(how=words), SAMPLE
+        why, advice = GREEDY.format(how=words), NO_TOP_K if "top_k" in words.lower() else SAMPLE
     else:
         why, advice = ONE_SEED.format(seed=_SEED.search(seed.text)["n"]), NO_SEED
     return Finding("no_signal", weight, shown[0], proof, why=why, advice=advice)
@@ -105,6 +125,49 @@ def _alike(lines: list[Line | Entry]) -> list[str]:
         f"{line.where} on: in each of {len(rows)} groups that are shown all lengths are the same, "
         f"such as {number}"
     ]
+
+
+def _few_different(parts: list[Line | Entry]) -> list[str]:
+    """A count of the different replies that is about that of the prompts, and far below all."""
+    for part in parts:
+        unique = {
+            bool(_OF_REPLIES.search(one["what"])): _count(one)
+            for one in _UNIQUE.finditer(part.text)
+        }
+        asked = _ASKED.search(part.text)
+        if len(unique) < 2 or not asked or _count(asked) < 2 * unique[False]:
+            continue
+        if unique[True] < ABOUT * unique[False]:
+            return [f"{part.where} says: {part.text.strip()[:MAX_QUOTE]}"]
+    return []
+
+
+def _all_or_none(lines: list[Line]) -> list[str]:
+    """How many replies of each of several prompts are right: all of them, or none."""
+    for line in lines:
+        found = _HITS.search(line.text)
+        row = re.findall(r"\d+", found["row"]) if found else []
+        if found and len(row) > 3 and {int(one) for one in row} == {0, int(found["n"])}:
+            return [f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}"]
+    return []
+
+
+def _tied(log: Log) -> list[str]:
+    """Next to all groups tied in each entry, though the prompts are neither too easy nor hard."""
+    shares, rewards = finite(log.values("zero_std_share")), finite(log.values("reward"))
+    if len(shares) <= FEW or min(shares) < NEARLY_ALL or not rewards:
+        return []
+    if not all(BETWEEN < one < 1 - BETWEEN for one in rewards):
+        return []
+    entry = log.series("zero_std_share")[0][0]
+    return [
+        f"{said(entry, 'zero_std_share', 'reward')} at {entry.where}: never below "
+        f"{min(shares):.3g}, though the reward is neither 0 nor full"
+    ]
+
+
+def _count(found: re.Match) -> int:
+    return int(found["n"].replace(",", ""))
 
 
 def _no_gradient(log: Log) -> list[str]:

@@ -33,6 +33,9 @@ _PROCESSES = re.compile(r"\b(?:num_processes|world(?:_size)?|nproc_per_node)\W{1
 _CARDS = re.compile(r"(?<![\w.-])(\d+) ?x ?(?:NVIDIA )?(?:GPUs?\b|[A-Z]{1,3}\d{2,4}\w*)")
 _ACCELERATE = re.compile(r"accelerat|num_processes", re.IGNORECASE)
 _PREPARED = re.compile(r"\bprepare\((?:.*\W)?\w*sched\w*.*", re.IGNORECASE)
+_MADE_FOR = re.compile(  # a schedule's length, by its name in the code
+    r"\b(?:num_training_steps|total_steps|T_max|max_steps)\s*=\s*(?P<name>[a-z_]\w*)(?![\w.(*/])"
+)
 _WARMS_UP = re.compile(r"(?:num_)?warmup(?:_steps)?['\"]?\s*[=:]\s*(\d+)")
 _CYCLES = re.compile(r"\bcycl|num_cycles|restarts?\b|triangular", re.IGNORECASE)
 _NOT_ASKED = re.compile(
@@ -67,11 +70,11 @@ def climbs_back(log: Log, beside: Beside) -> Finding | None:
     if at is None or _asks_for_cycles(beside):
         return None
     (end, _), (top, _) = series[at], max(series[at:], key=lambda pair: pair[1])
-    step, steps = step_of(end), _steps(end, beside)
-    of_all = f" of {steps:g}" if steps else ""
+    step, steps = step_of(end), _steps(end, beside) or _printed_total(log, beside)
+    at_step = f" (step {step:g}{f' of {steps:g}' if steps else ''})" if step else ""
     proof = [
         f"{said(series[at - 1][0], 'learning_rate')} at {series[at - 1][0].where}, "
-        f"{said(end, 'learning_rate')} at {end.where} (step {step:g}{of_all}), and back the "
+        f"{said(end, 'learning_rate')} at {end.where}{at_step}, and back the "
         f"way it came: {said(series[at + 1][0], 'learning_rate')} at {series[at + 1][0].where}, "
         f"{said(top, 'learning_rate')} at {top.where}"
     ]
@@ -79,7 +82,7 @@ def climbs_back(log: Log, beside: Beside) -> Finding | None:
     processes = _number(found)
     times = _odd_near(step * processes / steps) if steps and processes > 1 else 0
     if not times or (times > 1 and not prepared):
-        return _past(series, end, tuple(proof))
+        return _past(series, end, tuple(proof), prepared)
     again = f", and {times} times that {times * steps / processes:.0f}" if times > 1 else ""
     of_one = f"{steps:g} / {processes} is about {steps / processes:.0f}"
     proof.append(f"{found[0].where} says: {found[1]}; {of_one}{again}")
@@ -135,10 +138,14 @@ def _odd_near(ratio: float) -> int:
     return odd if odd > 0 and abs(ratio - odd) <= NEAR else 0
 
 
-def _past(series: Rates, end: Entry, proof: tuple[str, ...]) -> Finding:
+def _past(
+    series: Rates, end: Entry, proof: tuple[str, ...], prepared: tuple[Line, str] | None
+) -> Finding:
     """A schedule of too few steps, for whatever reason; one that comes again and again."""
     turns = list(lowest(series))
-    if len(turns) >= MANY:
+    if prepared:
+        proof = (*proof, f"{prepared[0].where} says: {prepared[1]}")
+    elif len(turns) >= MANY:
         counted = f"the rate is at its lowest {len(turns)} times"
         return Finding("schedule_repeats", 7.0, end, (*proof, counted), (MEANT_SO,))
     why, advice = PAST
@@ -171,6 +178,17 @@ def _warm_too_early(series: Rates, beside: Beside, processes: int) -> list[str]:
         f"{said_so[0].where} says: {said_so[1]}, and the rate is at its highest at step "
         f"{step_of(entry):g} ({entry.where})"
     ]
+
+
+def _printed_total(log: Log, beside: Beside) -> float:
+    """The number that is printed for the name which the schedule's length has in the code."""
+    made, last = beside.matching(_MADE_FOR), step_of(log.entries[-1])
+    if made is None or not last:
+        return 0.0
+    name = re.escape(_MADE_FOR.search(made[1])["name"])
+    printed = re.compile(rf"(?<![\w./]){name}\W{{1,3}}(?P<n>\d{{2,}})(?![\w.])")
+    totals = (float(printed.search(words)["n"]) for _, words in beside.all_matching(printed))
+    return next((total for total in totals if total >= last), 0.0)
 
 
 def _steps(entry: Entry, beside: Beside) -> float:

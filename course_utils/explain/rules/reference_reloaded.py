@@ -17,6 +17,11 @@ _LOADED = re.compile(
 _COPIED = re.compile(
     r"(?P<name>(?:\w+\.)*\w*ref\w*)\s*=\s*(?:copy\.)?(?:deepcopy|create_reference_model)\(\s*\w*model"
 )
+_SAID_COPIED = re.compile(  # what a program prints of it: "ref <- copy of policy"
+    r"\b(?:ref\w*|frozen|anchor)\b\W{0,3}(?:<-|=|:|is|from)\s*(?:a )?cop(?:y|ied) (?:of|from) "
+    r"(?:the )?(?:policy|actor|model)\b",
+    re.IGNORECASE,
+)
 _REFERENCE = re.compile(r"(?:^|[._])(?:ref|reference)", re.IGNORECASE)
 _OTHER_MODEL = re.compile(r"reward|rm\b|critic|value|judge|teacher|draft|tok", re.IGNORECASE)
 _FROM_CHECKPOINT = re.compile(
@@ -107,6 +112,9 @@ def _in_code(beside: Beside) -> list[Line]:
         for other, same, below in loaded:
             if _REFERENCE.search(other) and not _REFERENCE.search(name) and of == same:
                 return [line, below]
+    printed = [line for _, line in beside.lines if _SAID_COPIED.search(line.text)]
+    if len(printed) > 1:
+        return printed[:3]
     copied = [line for _, line in beside.lines if _COPIED.search(line.text)]
     return copied[:1] if copied and loaded else []
 

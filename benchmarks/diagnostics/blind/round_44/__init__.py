@@ -1,0 +1,1 @@
+"""Round 44: logs alone, ten each by two authors."""

@@ -1,0 +1,1 @@
+"""Tables of scores and of runs side by side, and what an evaluation counts."""

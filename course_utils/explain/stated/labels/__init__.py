@@ -1,0 +1,1 @@
+"""Which tokens of a row are learnt: labels, masks, ends."""

@@ -1,0 +1,126 @@
+"""What is to begin the loss is a mark of another model's template, and so every token is learnt."""
+
+import re
+from collections.abc import Iterator
+
+from course_utils.explain.finding import Finding
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.paste.log import Log
+from course_utils.explain.stated.served.served_template import form_of
+from course_utils.explain.stated.served.templates import FAMILIES
+
+_MARK = re.compile(
+    r"\b(?P<name>loss_(?:after|from|start)|(?:response|answer|completion|assistant|reply|output)_"
+    r"(?:template|part|marker?|tag|prefix|header|key|start|token)|train_after|mask_until)['\"]?\s*"
+    r"[=:]\s*[rbf]?['\"](?P<mark>[^'\"]+)['\"]",
+    re.IGNORECASE,
+)
+_ASKS_TO_MASK = re.compile(
+    r"\b(?:mask_prompt|train_on_completions_only|completion_only_loss|assistant_only_loss|"
+    r"train_on_responses_only|mask_inputs|only_completion|roles_to_train)\b['\"]?\s*[=:(]\s*['\"]?"
+    r"(?!false|none|0)|\btrain_on_(?:inputs|prompt)['\"]?\s*[=:]\s*['\"]?false",
+    re.IGNORECASE,
+)
+_MODEL = re.compile(
+    r"\b(?:model(?:_name(?:_or_path)?|_id|_dir)?|base_model)['\"]?\s*[:=]\s*['\"]?"
+    r"(?P<name>[\w./-]+)",
+    re.IGNORECASE,
+)
+_OWN = {  # what begins a turn in the template of a family
+    "qwen": "<|im_start|>",
+    "llama3": "<|start_header_id|>",
+    "llama2": "[INST]",
+    "mistral": "[INST]",
+    "gemma": "<start_of_turn>",
+}
+_OTHER_TEMPLATE = re.compile(
+    r"\b(?:chat_)?(?:template|tmpl)['\"]?\s*[:=]\s*['\"]?(?!tokenizer|default|auto|model|none|null)\w",
+    re.IGNORECASE,
+)
+_ALL = re.compile(
+    r"(?<![a-z_])(?:tok(?:en)?s?|n_?tok(?:en)?s?|num_tokens|input_tokens|real|total_tokens)['\"]?"
+    r"\s*[=: ]\s*(?P<n>\d[\d,]*)(?![.\w])",
+    re.IGNORECASE,
+)
+_LEARNT = re.compile(
+    r"(?<![a-z_])(?:l_?tok(?:en)?s?|(?:label|loss|target|trained|supervised|learnt|answer)_?"
+    r"tok(?:en)?s?|n_?(?:labels|targets|loss)|num_(?:label|loss)_tokens|in loss|unmasked)['\"]?"
+    r"\s*[=: ]\s*(?P<n>\d[\d,]*)(?![.\w])",
+    re.IGNORECASE,
+)
+FEW, MOST = 3, 64  # lines; rows of a batch, each of which has one token without a label
+ALL_LEARNT = (
+    "the prompt is in the loss, although it is to be masked: of {all:g} tokens {learnt:g} have a "
+    "label, all but {gap:g}{mark}. So the loss is mostly that of text which is given, and "
+    "is low when that has been memorised"
+)
+OTHER_MARK = (
+    ". The mark that begins the loss, {mark}, does not stand in the template of {model}, whose "
+    "turns begin with {own}, and what is not found falls back to everything"
+)
+MEND = (
+    "make the mark that of the rows as they are rendered{own}, let a row without it be an error, "
+    "and see that the labels are as many as the answers have tokens; weights of classes or "
+    "another rank only after that"
+)
+
+
+def all_is_learnt(beside: Beside, log: Log) -> Iterator[Finding]:
+    """Counts of tokens and labels that differ by one for each row, where a mask was asked for."""
+    lines = [line for _, line in beside.lines]
+    counted = _counted([*lines, *log.entries])
+    mark, asked = _mark(lines), beside.matching(_ASKS_TO_MASK)
+    if counted is None or not (mark or asked):
+        return
+    at, whole, learnt, number = counted
+    other = _of_another_model(beside, lines, mark)
+    shown = [mark[0]] if mark else [asked[0]]
+    shown += [other[0]] if other else []
+    proof = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in shown]
+    proof.append(
+        f"{at.where}: {whole:g} tokens and {learnt:g} with a label; the difference is "
+        f"{whole - learnt:g} in all {number} lines that count them"
+    )
+    named = OTHER_MARK.format(mark=mark[1], model=other[1], own=other[2]) if other else ""
+    why = ALL_LEARNT.format(all=whole, learnt=learnt, gap=whole - learnt, mark=named)
+    advice = MEND.format(own=f" (behind {other[2]})" if other else "")
+    weight = 9.2 if other else 8.0
+    yield Finding("prompt_in_loss", weight, at, tuple(proof), why=why, advice=advice)
+
+
+def _counted(parts: list[Line | Entry]) -> tuple[Line | Entry, float, float, int] | None:
+    """Lines with both counts, whose difference is the same few in each."""
+    rows = []
+    for part in parts:
+        whole, learnt = _ALL.search(part.text), _LEARNT.search(part.text)
+        if whole and learnt:
+            pair = [float(m["n"].replace(",", "")) for m in (whole, learnt)]
+            rows.append((part, *pair))
+    gaps = {whole - learnt for _, whole, learnt in rows}
+    if len(rows) < FEW or len(gaps) != 1 or len({whole for _, whole, _ in rows}) < FEW:
+        return None
+    gap = gaps.pop()
+    part, whole, learnt = rows[0]
+    if not 0 <= gap <= MOST or gap > 0.05 * whole:
+        return None
+    return part, whole, learnt, len(rows)
+
+
+def _mark(lines: list[Line]) -> tuple[Line, str] | None:
+    found = ((line, m) for line in lines if (m := _MARK.search(line.text)))
+    return next(((line, m["mark"]) for line, m in found), None)
+
+
+def _of_another_model(beside: Beside, lines: list[Line], mark) -> tuple[Line, str, str] | None:
+    """The line of a model whose own template begins turns in another way than the mark."""
+    form = form_of(mark[1]) if mark else ""
+    if not form or beside.matching(_OTHER_TEMPLATE):
+        return None
+    for line in lines:
+        for found in _MODEL.finditer(line.text):
+            name = found["name"].rpartition("/")[2]
+            owns = {_OWN.get(family) for family, words in FAMILIES.items() if words.search(name)}
+            if len(owns) == 1 and None not in owns and form not in owns:
+                return line, name, owns.pop()
+    return None

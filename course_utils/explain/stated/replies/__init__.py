@@ -1,0 +1,1 @@
+"""What a policy samples and is paid for: groups, references, rewards, replies cut out."""

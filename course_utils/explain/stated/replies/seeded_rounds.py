@@ -1,0 +1,111 @@
+"""Samples of an evaluation that are one and the same: each round is drawn with one fixed seed."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from course_utils.explain.finding import Finding
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.code import bound, calls, last_number, name_of, statements
+from course_utils.explain.paste.entries import MAX_QUOTE, Line, place
+from course_utils.explain.paste.log import Log
+
+_AT_K = re.compile(r"\b(?:pass|maj|best|cons)[@_](?P<k>\d+)\W{1,3}(?P<value>\d*\.\d+)", re.I)
+_COUNTS = re.compile(r"\{\s*(?P<pairs>\d+\s*:\s*\d+(?:\s*,\s*\d+\s*:\s*\d+)*)\s*\}")
+FLAT, MOST, FEW = 0.005, 0.95, 3  # of a score; of the rows; values of k
+ONE_DRAW = (
+    "the samples of a problem are one and the same reply: SamplingParams holds a fixed seed "
+    "({seed}), which is that of each request, and the same call is made again and again, so that "
+    "every round draws the same tokens. So pass@k is pass@1, at any temperature and before any "
+    "training: it says nothing of how much the policy still varies"
+)
+OWN_SEED = (
+    "n=k in one SamplingParams, or leave its seed out, or seed + i in round i; then count the "
+    "different replies to a problem, and compute pass@k again for both checkpoints. No training "
+    "mends that"
+)
+
+
+def one_seed_each_round(beside: Beside, log: Log) -> Iterator[Finding]:
+    """A seed in SamplingParams that a loop hands to each call, and scores that k does not move."""
+    code = _seeded(beside)
+    if code is None:
+        return
+    made, loop, seed = code
+    shown = [*_flat(beside), *_all_or_none(beside)]
+    if not shown:
+        return
+    proof = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in (made, loop)]
+    why = ONE_DRAW.format(seed=seed)
+    yield Finding("metric_not_as_named", 9.2, made, (*proof, *shown), why=why, advice=OWN_SEED)
+
+
+def _seeded(beside: Beside) -> tuple[Line, Line, str] | None:
+    """The line that makes the parameters before a loop, and the one that samples with them."""
+    made: dict[str, tuple[Line, str]] = {}
+    loops = False
+    for line, statement in statements(beside):
+        for target, value in bound(statement):
+            if isinstance(target, ast.Attribute) and target.attr == "seed":
+                made.pop(name_of(target.value), None)  # sp.seed = seed + i
+            seed = _fixed_seed(value)
+            if seed and not loops and isinstance(target, ast.Name):
+                made[target.id] = (line, seed)
+        for node in ast.walk(statement):
+            if isinstance(node, ast.For | ast.comprehension):
+                made.pop(name_of(node.target), None)  # others, one after the other
+        loops = loops or isinstance(statement, ast.For | ast.While)
+        for call in calls(statement):
+            given = [*call.args, *(one.value for one in call.keywords)]
+            name = next((name_of(one) for one in given if name_of(one) in made), "")
+            repeats = loops or any(isinstance(n, ast.comprehension) for n in ast.walk(statement))
+            if name and repeats and name_of(call.func) in ("generate", "chat"):
+                return made[name][0], line, made[name][1]
+    return None
+
+
+def _fixed_seed(value: ast.expr) -> str:
+    """The seed of SamplingParams(seed=...), where one reply is asked for; "" if there is none."""
+    if not isinstance(value, ast.Call) or name_of(value.func) != "SamplingParams":
+        return ""
+    given = {one.arg: one.value for one in value.keywords}
+    seed = given.get("seed")
+    is_none = isinstance(seed, ast.Constant) and seed.value is None
+    if seed is None or is_none or ("n" in given and last_number(given["n"]) != 1):
+        return ""
+    return f"seed={ast.unparse(seed)}"
+
+
+def _flat(beside: Beside) -> list[str]:
+    """The same score for three values of k or more, in some block of them."""
+    block: list[tuple[Line, int, float]] = []
+    for line in sorted((o for _, o in beside.lines), key=place):
+        for found in _AT_K.finditer(line.text):
+            k, value = int(found["k"]), float(found["value"])
+            if block and k <= block[-1][1]:
+                block = []
+            block.append((line, k, value))
+            if len(block) >= FEW and block[-1][1] >= 4 * block[0][1] and _is_level(block):
+                return [
+                    f"{block[0][0].where} on: pass@{block[0][1]} {block[0][2]:g}, "
+                    f"pass@{k} {value:g}: more samples find nothing more"
+                ]
+    return []
+
+
+def _is_level(block: list[tuple[Line, int, float]]) -> bool:
+    values = [value for _, _, value in block]
+    return min(values) > 0 and max(values) < 1 and max(values) - min(values) <= FLAT
+
+
+def _all_or_none(beside: Beside) -> list[str]:
+    """A count of problems by right samples, with next to none between none and all."""
+    for _, line in beside.lines:
+        if not (found := _COUNTS.search(line.text)):
+            continue
+        counts = dict(tuple(map(int, one.split(":"))) for one in found["pairs"].split(","))
+        top, whole = max(counts), sum(counts.values())
+        ends = counts.get(0, 0) + counts[top]
+        if top > 2 and counts.get(0) and ends >= MOST * whole:
+            return [f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}"]
+    return []

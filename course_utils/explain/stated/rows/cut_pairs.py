@@ -1,0 +1,156 @@
+"""Pairs of which a limit of the length leaves what both replies share, so that they are ties."""
+
+import math
+import re
+from collections.abc import Iterator
+
+from course_utils.explain.finding import Finding
+from course_utils.explain.paste.beside import Beside, Setting
+from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.quantiles import counted
+
+_OF_PROMPTS = re.compile(
+    r"\bprompts?\b(?=.*\b(?:tok\w*|len\w*)\b)|^(?=.*\b(?:tok\w*|len\w*)\b)(?!.*\b(?:answers?|"
+    r"repl(?:y|ies)|responses?|completions?|chosen|rejected|total|whole|full)\b)"
+    r".*\b(?:questions?|quer(?:y|ies)|contexts?|passages?|documents?|instructions?)\b|"
+    r"\btok\w*\b[^|]*\bprompts?\b(?=\W+(?:p\d+|min|median|mean)\b)",
+    re.IGNORECASE,
+)
+_QUANTILE = re.compile(
+    r"\b(?P<name>p\d{1,2}|min|median|mean|avg|max)\b\W{1,3}(?P<value>\d[\d,]*(?:\.\d+)?)",
+    re.IGNORECASE,
+)
+_PROMPTS = re.compile(r"^(?:\w+ )?prompts?(?: (?:tok\w*|len\w*))?$", re.IGNORECASE)
+_FORKS = re.compile(
+    r"\bfirst (?:differ\w*|different|diverg\w*)|\bdiverg\w+|\bfork\w*|"
+    r"\b(?:common|shared|same) (?:prefix|start|beginning)\b",
+    re.IGNORECASE,
+)
+_KEEPS_END = re.compile(
+    r"truncation_side['\"]?\s*[=:]\s*['\"]?left|keep_end|truncat\w+ (?:from|on) the left|"
+    r"truncation['\"]?\s*[=:]\s*['\"]?false",
+    re.IGNORECASE,
+)
+_NAMES_BOTH = re.compile(r"(?=.*chosen)(?=.*reject)", re.IGNORECASE)
+_TWO_SCORES = re.compile(r"^\W*(-?\d+\.\d{2,})\s+(-?\d+\.\d{2,})\W*$")
+_NAMED_SCORES = re.compile(
+    r"\b\w*(?:chosen|better|win\w*|pos\w*)\w*\W{1,3}?([+-]?\d+\.\d{2,})\b.*?"
+    r"\b\w*(?:reject\w*|worse|los\w*|neg\w*)\W{1,3}?([+-]?\d+\.\d{2,})\b",
+    re.IGNORECASE,
+)
+_LIMIT = re.compile(r"\w/max_(?:seq_)?len(?:gth)?\b['\"]?[\s=:]{1,3}(\d+)\b")
+_MIDDLE_IS_0 = re.compile(
+    r"\bmargins?[_/ ](?:p50|median)\b['\"]?[\s=:]{1,3}0(?:\.0+)?(?![\d.])|"
+    r"\b(?:median|p50)[_/ ]margin\b['\"]?[\s=:]{1,3}0(?:\.0+)?(?![\d.])",
+    re.IGNORECASE,
+)
+FEW_PAIRS, MOST, NEAR = 4, 0.6, 5e-3  # rows of scores; of them; of ln 2
+PAIRS_CUT = (
+    "both replies of most pairs are cut away: the rows are cut at {} tokens from the right, and "
+    "{} of the prompts have {} tokens or more. What is left of a pair is one and the same prompt, "
+    "so its two scores are equal, whichever reply is the better; labels and learning rate are not "
+    "to blame"
+)
+FORKS_CUT = (
+    "chosen and rejected are the same tokens in most pairs: the rows are cut at {} tokens from the "
+    "right, and {} of the pairs first differ behind {} tokens of the reply. What is left of both "
+    "is their common beginning, so that their scores are equal; neither the learning rate nor "
+    "the form of the loss is to blame"
+)
+LATER_CUT = (
+    "a limit above the place where the replies differ; or put what both share into the prompt and "
+    "cut that from the left (keep_end), with room for what differs; drop pairs whose ids are the "
+    "same once cut, and count them"
+)
+LONGER_PAIRS = (
+    "a limit above prompt and reply together, or cut the prompt from the left "
+    "(truncation_side='left') with room for the reply; drop pairs whose ids are the same once cut"
+)
+
+
+def cut_pairs(beside: Beside, log: Log) -> Iterator[Finding]:
+    """Pairs of prompts that are longer than the limit, or that differ behind it, and ties."""
+    named = [*log.entries[:1], *(line for _, line in beside.lines)]
+    if log.kind() != "preference" and not any(_NAMES_BOTH.search(one.text) for one in named):
+        return
+    limit = beside.printed("max_length") or _of_tracker(beside)
+    if limit is None or not limit.number or beside.matching(_KEEPS_END):
+        return
+    alike = [*_equal_scores(beside), *_are_ties(log), *_middle_margin(beside)]
+    forks = _above(beside, limit, _FORKS)
+    long = forks or (None if beside.of("max_prompt_length") else _long_prompts(beside, limit))
+    if long is None or not alike:
+        return
+    line, name, tokens = long
+    proof = (limit.said, f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}", *alike)
+    part = {"min": "all", "median": "half"}.get(name) or f"{100 - int(name[1:])} %"
+    why, advice = (FORKS_CUT, LATER_CUT) if forks else (PAIRS_CUT, LONGER_PAIRS)
+    why = why.format(limit.value, part, f"{tokens:g}")
+    yield Finding("pairs_alike", 8.8, line, proof, why=why, advice=advice)
+
+
+def _of_tracker(beside: Beside) -> Setting | None:
+    """The limit in the summary of a tracker: cfg/max_len 1024."""
+    for _, line in beside.lines:
+        if found := _LIMIT.search(line.text):
+            return Setting("max_length", found[1], line, written="max_len")
+    return None
+
+
+def _middle_margin(beside: Beside) -> list[str]:
+    """A difference of scores whose middle is exactly 0."""
+    for line, words in beside.all_matching(_MIDDLE_IS_0):
+        return [
+            f"{line.where} says: {words}: the two scores are the same in the middle of all pairs"
+        ]
+    return []
+
+
+def _long_prompts(beside: Beside, limit: Setting) -> tuple[Line, str, float] | None:
+    """The lowest part of the prompts' lengths that is above the limit, the middle one at most."""
+    for _, line in beside.lines:
+        if not (told := _OF_PROMPTS.search(line.text)):
+            continue
+        for found in _QUANTILE.finditer(line.text, told.end()):
+            name, tokens = found["name"].lower(), float(found["value"].replace(",", ""))
+            is_low = name in ("min", "median") or (name[0] == "p" and int(name[1:]) <= 50)
+            if is_low and tokens >= (limit.number or 0):
+                return line, name, tokens
+    return _above(beside, limit, _PROMPTS)
+
+
+def _above(beside: Beside, limit: Setting, of: re.Pattern) -> tuple[Line, str, float] | None:
+    """The lowest part of such lengths in a table that is above the limit."""
+    for one in counted([line for _, line in beside.lines]):
+        for name, tokens in one.low() if of.search(one.label) else ():
+            if tokens >= (limit.number or 0):
+                return one.line, name, tokens
+    return None
+
+
+def _equal_scores(beside: Beside) -> list[str]:
+    """Rows of two scores, most of which are the same to the last digit."""
+    lines = [line for _, line in beside.lines]
+    rows = [(line, found) for line in lines if (found := _TWO_SCORES.match(line.text))]
+    rows = rows or [(line, found) for line in lines if (found := _NAMED_SCORES.search(line.text))]
+    same = [line for line, found in rows if found[1] == found[2] and float(found[1])]
+    if len(rows) < FEW_PAIRS or len(same) < MOST * len(rows):
+        return []
+    return [f"{same[0].where} on: {len(same)} of {len(rows)} pairs have two equal scores"]
+
+
+def _are_ties(log: Log) -> list[str]:
+    """An accuracy far below a half beside a loss that is not above ln 2, as ties give it: were
+    the pairs turned round, the loss would be above, and the margin below 0."""
+    losses, hits = finite(log.values("loss")), finite(log.values("accuracy"))
+    if len(losses) < FEW_PAIRS or not hits or max(hits) > 0.25:
+        return []
+    margins, far = finite(log.values("margin")), max(losses) - math.log(2)
+    is_flat = max(abs(loss - math.log(2)) for loss in losses) <= NEAR
+    if far > NEAR or not (is_flat or (margins and sum(margins) >= 0)):
+        return []
+    return [
+        f"the loss ({min(losses):.4g} to {max(losses):.4g}) is not above ln 2 = 0.6931, and the "
+        f"accuracy at most {max(hits):.3g}: most pairs are ties"
+    ]

@@ -1,0 +1,1 @@
+"""What is saved, merged and served, and with which prompt."""

@@ -1,0 +1,67 @@
+"""An evaluation of the base model, or with the adapter switched off."""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from course_utils.explain.finding import Finding
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import MAX_QUOTE
+from course_utils.explain.paste.log import Log
+from course_utils.explain.stated.served.served_base import like_the_base
+
+_OFF = re.compile(r"\b(?:with\s+\S*disable_adapters?\(\)|\w+\.disable_adapters?\(\)\s*$)")
+_MEASURES = re.compile(r"\b(?:evaluat\w*|generate|score\w*|run_eval|bench\w*|judge\w*)\(")
+_EVALUATES = re.compile(
+    r"--model_args[ =]+(?!\S*(?:peft|lora)\w*=)\S*?\b(?:pretrained|model)="
+    r"(?P<base>(?!out|ckpt|check|runs|merged|models?/)[A-Za-z][\w.-]*/[\w.-]+)(?![\w./-])"
+)
+_NAMES_ADAPTER = re.compile(r"\bpeft=|\blora_local_path|\bmerge\w*\b", re.IGNORECASE)
+_ADAPTER = re.compile(r"\badapter_(?:config|model)\b|\bq?lora\b|\bpeft\b", re.IGNORECASE)
+SURE = 8.0
+NOT_NAMED = (
+    "the evaluation loads the base ({base}) and names no adapter, so that what is measured is the "
+    "base and not what was trained"
+)
+GIVE_IT = (
+    "give the evaluation the adapter (peft=the folder of the adapter in --model_args, or "
+    "PeftModel.from_pretrained, or a merged folder), and measure again; a higher rank or more "
+    "epochs cannot show before that"
+)
+SWITCHED_OFF = (
+    "the evaluation runs with the adapter switched off (disable_adapter), so that what is measured "
+    "is the base and not what was trained"
+)
+SWITCH_ON = (
+    "evaluate outside of disable_adapter(), which is for the log-probs of the reference alone, and "
+    "measure again; neither the rate nor beta is shown to be at fault"
+)
+
+
+def base_is_measured(beside: Beside, log: Log) -> Iterator[Finding]:
+    """A command of an evaluation with the base alone, and a score that is the base's."""
+    lines = [line for _, line in beside.lines]
+    found = next(((x, m) for x in lines if (m := _EVALUATES.search(x.text))), None)
+    if found is None or beside.matching(_NAMES_ADAPTER) or not beside.matching(_ADAPTER):
+        return
+    alike = like_the_base([*lines, *log.entries])
+    if alike:
+        line, named = found
+        proof = (f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}", *alike)
+        why = NOT_NAMED.format(base=named["base"])
+        yield Finding("adapter_not_loaded", SURE, line, proof, why=why, advice=GIVE_IT)
+
+
+def adapter_is_off(beside: Beside, log: Log) -> Iterator[Finding]:
+    """Code that evaluates while the adapter is switched off."""
+    lines = [line for _, line in beside.lines]
+    if sum(bool(_MEASURES.search(one.text)) for one in lines) > 1:
+        return  # with the adapter as well, so that the base is measured on purpose
+    for line, below in pairwise(lines):
+        if _OFF.search(line.text) and _MEASURES.search(below.text):
+            if re.search(r"\b(?:ref|base|before)\w*\s*=", below.text):
+                continue  # the base is measured on purpose
+            proof = tuple(f"{x.where} says: {x.text.strip()[:MAX_QUOTE]}" for x in (line, below))
+            of = ("adapter_not_loaded", SURE, line, proof)
+            yield Finding(*of, why=SWITCHED_OFF, advice=SWITCH_ON)
+            return

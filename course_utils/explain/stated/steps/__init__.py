@@ -1,0 +1,1 @@
+"""What a step does: the loss, the optimizer, the schedule, a resume, several processes."""
