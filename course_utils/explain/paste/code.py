@@ -51,8 +51,7 @@ def _parsed(text: str) -> list[ast.stmt]:
     if _HEADER.match(text.replace("\n", " ")):
         text = f"{text.partition('#')[0] if text.rstrip()[-1] != ':' else text} pass"
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a pattern that is no raw string
+        with warnings.catch_warnings(record=True):  # of a pattern that is no raw string
             return ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
