@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 from benchmarks.markdown import table
-from benchmarks.oncall import healthy, mends, outsider_score, restore_commonest
+from benchmarks.oncall import healthy, mends, outsider_score, restore_commonest, seconds
 from benchmarks.oncall import scores as oncall_scores
 from benchmarks.oncall.words import guessed
 from course_utils.causes.kinds import CLASSES
@@ -82,6 +82,10 @@ def page(found: Seen) -> str:
         f"Bounds of one half of these seeds refuse, of the other half: {_refused_by_half()}.",
         "",
         *_handed_in(),
+        "## How long it takes",
+        "",
+        *seconds.said(),
+        "",
         *_mends(),
         *_readers(),
         *_scores(),
@@ -234,13 +238,13 @@ def _handed_in() -> list[str]:
     found = healthy.kept()
     refused = sum(not one.is_fixed for one in found)
     trained, missed = sum(one.trained for one in found), sum(one.missed for one in found)
-    seconds = sorted(one.seconds for one in found)
+    lasted = sorted(one.seconds for one in found)
     return [
         f"The healthy files, as a ticket writes them, were handed in for {len(found)} tickets of "
         f"{len({one.template for one in found})} runs: {refused} refused. On {missed} of the "
         f"{trained} seeds that were trained for it they were not healthy, and these were left "
-        f"out. A check took {seconds[len(seconds) // 2]:.0f} s in the median and "
-        f"{seconds[-1]:.0f} s at most, on a busy machine (`python -m benchmarks.oncall.healthy`).",
+        f"out. A check took {lasted[len(lasted) // 2]:.0f} s in the median and "
+        f"{lasted[-1]:.0f} s at most, on a busy machine (`python -m benchmarks.oncall.healthy`).",
         "",
     ]
 
