@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.paste.entries import Entry, Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.rules.kept_of_another import MAKE_ANEW, OF_ANOTHER_MODEL, meant
 
@@ -45,15 +45,15 @@ def of_another_model(one: Finding, beside: Beside, log: Log) -> Finding:
     if not one.why and (named := _two_models(beside)):
         (line, policy), (other, reference) = named
         lines = dict.fromkeys((line, other))
-        said = [f"{x.where} says: {x.text.strip()[:MAX_QUOTE]}" for x in lines]
+        said = [x.says for x in lines]
         why = TWO_MODELS.format(policy=policy, reference=reference)
         return replace(one, weight=8.6, for_it=(*one.for_it, *said), why=why, advice=ONE_MODEL)
     kept = beside.matching(_KEPT)
     if kept is None or beside.matching(_NAMED_BY_MODEL) or not isinstance(one.at, Entry):
         return one
     folder = beside.matching(_FOLDER)
-    said = [f"{kept[0].where} says: {kept[0].text.strip()[:MAX_QUOTE]}"]
-    said += [f"{folder[0].where} says: {folder[0].text.strip()[:MAX_QUOTE]}"] if folder else []
+    said = [kept[0].says]
+    said += [folder[0].says] if folder else []
     said += meant(one.at, beside)
     proof = (*one.for_it, *said)
     return replace(one, weight=8.6, for_it=proof, why=OF_ANOTHER_MODEL, advice=MAKE_ANEW)

@@ -7,7 +7,7 @@ from statistics import median
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.numbers import listed, said, thirds
 
@@ -42,7 +42,7 @@ def of_kept_tokens(one: Finding, beside: Beside, log: Log) -> Finding:
     proof = (
         f"{said(apart[0][0], 'logp_difference')} at {apart[0][0].where}, by thirds of the log "
         f"{listed(levels)}",
-        *dict.fromkeys(f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}" for *_, line in kept),
+        *dict.fromkeys(line.says for *_, line in kept),
     )
     return replace(one, for_it=(*one.for_it, *proof), why=why, advice=WHOLE)
 

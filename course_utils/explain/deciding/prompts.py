@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log, finite
 
 EVERY = 0.95  # of the replies
@@ -41,7 +41,7 @@ def cut(one: Finding, beside: Beside, log: Log) -> Finding:
     plain = _without_template(beside)
     if plain is None:
         return replace(one, for_it=tuple(proof))
-    proof += [f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}" for line in plain]
+    proof += [line.says for line in plain]
     elsewhere = ELSEWHERE if _TEMPLATE.search(plain[1].text) else ""
     why = WITHOUT_TEMPLATE.format(how, elsewhere)
     return replace(one, for_it=tuple(proof), why=why, advice=AS_MESSAGES)

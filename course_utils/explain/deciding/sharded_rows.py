@@ -51,7 +51,7 @@ def told(one: Finding, beside: Beside, log: Log) -> Finding:
     return replace(
         one,
         weight=max(one.weight, 7.0),
-        for_it=(*one.for_it, f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}", compared),
+        for_it=(*one.for_it, line.says, compared),
         why=OF_A_SHARD.format(size),
         advice=SUM_OVER_ALL,
     )

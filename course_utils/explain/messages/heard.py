@@ -89,7 +89,7 @@ class Heard:
                 self.hear_end(part)
         for one in findings_in(part):
             if one.key == "cuda_memory" and self._keeps:
-                said = f"{self._keeps.where} says: {self._keeps.text.strip()[:MAX_QUOTE]}"
+                said = self._keeps.says
                 kept = replace(one, key="predictions_kept", for_it=(one.for_it[0], said))
                 self._spoken.setdefault(kept.key, kept)
                 continue

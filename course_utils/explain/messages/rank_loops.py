@@ -6,7 +6,7 @@ from dataclasses import replace
 from course_utils.explain.finding import Finding
 from course_utils.explain.messages.rank_paths import SPREAD
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line, place
+from course_utils.explain.paste.entries import Line, place
 
 _LOOP = re.compile(r"^\s*(?:for\b.+\bin\b|while\b).*:\s*(?:#.*)?$")
 _FORWARD = re.compile(
@@ -51,7 +51,7 @@ def loop_left_alone(one: Finding, beside: Beside) -> Finding:
     forward, leaves = code
     said = _LEAVES.match(leaves.text)[0].strip().rstrip(":")
     why = LEFT_ALONE.format(leaves=said.removesuffix("break").strip().rstrip(":"), spread=spread[1])
-    told = (f"{at.where} says: {at.text.strip()[:MAX_QUOTE]}" for at in (forward, leaves))
+    told = (at.says for at in (forward, leaves))
     return replace(one, for_it=(*one.for_it, *told, *_turns(lines)), why=why, advice=LEAVE_TOGETHER)
 
 
@@ -78,8 +78,5 @@ def _turns(lines: list[Line]) -> list[str]:
     order = sorted(last.values(), key=lambda pair: place(pair[0]))
     (line, number), before = order[-1], [line for line, _ in order[:-1]]
     if len(before) > 1 and number not in {n for _, n in order[:-1]}:
-        return [
-            f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}; no other rank has printed that "
-            f"since {before[-1].where}"
-        ]
+        return [f"{line.says}; no other rank has printed that since {before[-1].where}"]
     return []

@@ -142,7 +142,7 @@ def model_on_one_rank(one: Finding, beside: Beside) -> Finding:
         call = called[1]["call"] or called[1]["made"]
         guard = line.text.strip().rstrip(":")
         why = ONE_RANK_ALONE.format(guard=f"`{guard[:60]}`", call=call, spread=spread[1])
-        told = (f"{at.where} says: {at.text.strip()[:MAX_QUOTE]}" for at in (line, called[0]))
+        told = (at.says for at in (line, called[0]))
         return replace(one, for_it=(*one.for_it, *told), why=why, advice=CALL_ON_ALL)
     return one
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line, place
+from course_utils.explain.paste.entries import Entry, Line, place
 from course_utils.explain.paste.sentences import is_prose
 
 MAX_LINES = 4_000
@@ -72,7 +72,7 @@ class Setting:
 
     @property
     def said(self) -> str:
-        return f"{self.line.where} says: {self.line.text.strip()[:MAX_QUOTE]}"
+        return self.line.says
 
     @property
     def said_of_other_run(self) -> str:

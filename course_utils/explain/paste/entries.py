@@ -22,8 +22,20 @@ NO_METRIC = {
 }
 
 
+class Said:
+    """What stood somewhere in a log."""
+
+    where: str
+    text: str
+
+    @property
+    def says(self) -> str:
+        """Its place and its words, as a proof quotes them."""
+        return f"{self.where} says: {self.text.strip()[:MAX_QUOTE]}"
+
+
 @dataclass(frozen=True)
-class Entry:
+class Entry(Said):
     """The numbers of one log entry under their names here, and where they stood."""
 
     where: str
@@ -60,7 +72,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Line:
+class Line(Said):
     """A line that holds no numbers of a log entry, for those who look for words."""
 
     where: str
@@ -114,6 +126,15 @@ def number_of(value: object) -> float | None:
         return float(text)
     except ValueError:
         return None
+
+
+def plain_number(text: str) -> float:
+    """A number whose thousands may be set apart.
+
+    >>> plain_number("1,187"), plain_number("64_000")
+    (1187.0, 64000.0)
+    """
+    return float(text.replace(",", "").replace("_", ""))
 
 
 def short(text: str) -> str:

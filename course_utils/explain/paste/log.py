@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from course_utils.explain.paste import log_words, no_number
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.paste.entries import Entry, Line
 from course_utils.explain.paste.shown_again import (
     as_evaluation,
     is_below_a_summary,
@@ -174,7 +174,7 @@ class Log:
         name = "step" if epoch is None or self._is_whole_epoch(epoch) else "epoch"
         last, now = self._counts.get(name), entry.numbers.get(name)
         if self.another is not None:
-            return f"{self.another.where} says: {self.another.text.strip()[:MAX_QUOTE]}"
+            return self.another.says
         if last is None or now is None or not now < FALLS_BACK * last or len(self.entries) < 2:
             return ""
         if name == "epoch" and self._goes_on(entry):

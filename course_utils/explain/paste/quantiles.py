@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from course_utils.explain.paste.entries import Line
+from course_utils.explain.paste.entries import Line, plain_number
 
 _NAME = r"p\d{1,2}|min|median|mean|avg|average|max"
 _INLINE = re.compile(
@@ -42,7 +42,7 @@ def counted(lines: list[Line]) -> Iterator[Counted]:
         found = list(_INLINE.finditer(line.text))
         if found:
             label = line.text[: found[0].start()].strip()
-            yield Counted(line, label, {m["name"].lower(): _number(m["value"]) for m in found})
+            yield Counted(line, label, {m["name"].lower(): plain_number(m["value"]) for m in found})
         names = [one.lower() for one in _HEADER.findall(line.text)]
         if len(names) < FEWEST or _OTHER.search(line.text):
             continue
@@ -51,9 +51,5 @@ def counted(lines: list[Line]) -> Iterator[Counted]:
             values = re.findall(r"\d[\d,]*(?:\.\d+)?", row["numbers"]) if row else []
             if row is None or len(values) != len(names):
                 break
-            numbers = dict(zip(names, map(_number, values), strict=True))
+            numbers = dict(zip(names, map(plain_number, values), strict=True))
             yield Counted(below, row["label"].strip(), numbers)
-
-
-def _number(text: str) -> float:
-    return float(text.replace(",", ""))

@@ -6,7 +6,7 @@ from statistics import fmean
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.numbers import listed, thirds
 from course_utils.explain.paste.sentences import is_prose
@@ -56,7 +56,7 @@ def rate_of_a_whole_model(log: Log, beside: Beside) -> Finding | None:
     proof = [
         f"{entry.where}: learning_rate {max(rates):.3g} at most{adds_up}",
         f"the loss by thirds of the log: {listed(levels)}",
-        f"{named.where} says: {named.text.strip()[:MAX_QUOTE]}",
+        named.says,
         *([] if steps else [f"{epochs:.3g} epochs are over"] if epochs else []),
         *moved,
     ]
@@ -78,7 +78,7 @@ def _moved(beside: Beside, total: float) -> list[str]:
     for line, words in beside.all_matching(_OF_B):
         value = float(_OF_B.search(words)["n"])
         if math.isfinite(value) and 0 < value <= MARGIN * total:
-            return [f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}"]
+            return [line.says]
     return []
 
 

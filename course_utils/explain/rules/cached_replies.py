@@ -53,7 +53,7 @@ def answered_by_a_cache(log: Log, beside: Beside) -> Finding | None:
             continue
         second = block[1][0]
         proof = (
-            f"{first.where} says: {first.text.strip()[:MAX_QUOTE]}",
+            first.says,
             f"{second.where} on: {second.text.strip()[:MAX_QUOTE]}",
             *_hits(parts),
             *dead,
@@ -81,7 +81,7 @@ def _request(line: Line) -> tuple[float, int] | None:
 
 def _hits(lines: list[Line]) -> list[str]:
     found = next((line for line in lines if _HIT.search(line.text)), None)
-    return [f"{found.where} says: {found.text.strip()[:MAX_QUOTE]}"] if found else []
+    return [found.says] if found else []
 
 
 def _no_spread(log: Log, parts: list) -> list[str]:

@@ -89,7 +89,7 @@ def blocks_without_gradient(log: Log, beside: Beside) -> Finding | None:
         line, few, whole = counted
         if not few < FEW * whole or not (few or warned):
             return None
-        proof.append(f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}")
+        proof.append(line.says)
         aside = f" ({few} of {whole} adapters)"
     else:
         levels = thirds(log.values("loss"))
@@ -121,7 +121,7 @@ def _all_zero(beside: Beside) -> Finding | None:
     if outside is None or beside.matching(_TABLE_TRAINED):
         return None  # without a head that learns there is an error; a trained table is an input
     shown = [on[0], zero, outside[0]]
-    proof = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in shown]
+    proof = [one.says for one in shown]
     proof.append("no line sets use_reentrant=False, nor makes the inputs need a gradient")
     why = BLOCKS_CUT.format(" (a head behind the last block)")
     key, proof = "checkpoint_without_gradient", tuple(dict.fromkeys(proof))

@@ -87,7 +87,7 @@ def _one_reply_each(shown: list[Entry], how: str, lines: list[Line]) -> Finding 
     """Advantages without a baseline where one reply is asked for, or no line says how many."""
     if not shown:
         return None
-    quoted = dict.fromkeys(f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in lines)
+    quoted = dict.fromkeys(one.says for one in lines)
     why = ALONE.format(how=how) if how else ""
     proof, advice = (*_said_of(shown), *quoted), ASK_SEVERAL if why else EITHER
     return Finding("groups_of_one", 9.0, shown[0], proof, why=why, advice=advice)

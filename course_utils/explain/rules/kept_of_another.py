@@ -5,7 +5,7 @@ import re
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.paste.entries import Entry, Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said
 
@@ -52,7 +52,7 @@ def kept_of_another(log: Log, beside: Beside) -> Finding | None:
     made = [line for line in lines if _MADE.search(line.text)]
     shown = [columns, skipped[0], *made[:1]]
     proof = [f"{said(first, 'chosen_reward', 'rejected_reward')} at {first.where}; both must be 0"]
-    proof += [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in shown]
+    proof += [one.says for one in shown]
     proof += [*meant(first, beside), *_agrees(first, lines, beside)]
     proof = tuple(dict.fromkeys(proof))
     why, advice = OF_ANOTHER_MODEL, MAKE_ANEW

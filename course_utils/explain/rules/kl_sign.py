@@ -4,7 +4,7 @@ import re
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.numbers import said
 
@@ -42,7 +42,7 @@ def kl_subtracted(log: Log, beside: Beside) -> Finding | None:
     shown = [n for n in (name, "kl_coefficient") if n in entry.numbers]
     first = log.series(name)[0][0]
     proof = [
-        f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}",
+        line.says,
         f"{said(first, name)} at {first.where}, {said(entry, *shown)} at {entry.where}",
         *_other_weights(log, name),
     ]

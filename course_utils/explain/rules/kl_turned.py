@@ -7,7 +7,7 @@ import re
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import bound, calls, name_of, statements
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, number_of
+from course_utils.explain.paste.entries import Entry, number_of
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said, trend
 
@@ -77,7 +77,7 @@ def _as_it_is_computed(beside: Beside) -> list[str]:
                 continue
             left, right = ast.unparse(value.left), ast.unparse(value.right)
             if _OF_REFERENCE.search(left) and not _OF_REFERENCE.search(right):
-                return [f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}"]
+                return [line.says]
     return []
 
 
@@ -116,7 +116,7 @@ def _tried(beside: Beside, pattern: re.Pattern) -> str:
         found = pattern.search(words)
         if found.groupdict().get("low") and not _rises(found):
             continue
-        return f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}"
+        return line.says
     return ""
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry
+from course_utils.explain.paste.entries import Entry
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said
 
@@ -38,8 +38,8 @@ def same_steps(log: Log, beside: Beside) -> Finding | None:
             f"{said(old, *names)} at {old.where}, {said(new, *names)} at {new.where}; the losses "
             f"are the same at all {len(shared)} steps that both have",
             f"grad_norm is {lowest:.3g} to {highest:.3g} times the other run's throughout",
-            f"{equal[0].where} says: {equal[0].text.strip()[:MAX_QUOTE]}",
-            *(f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}" for line in code[:2]),
+            equal[0].says,
+            *(line.says for line in code[:2]),
         )
         return Finding("logged_otherwise", 4.2, new, proof)
     return None

@@ -4,7 +4,7 @@ import math
 from statistics import median
 
 from course_utils.explain.finding import Finding
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry
+from course_utils.explain.paste.entries import Entry
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.numbers import listed, said, share, thirds, trend
 from course_utils.explain.rules.preference import LN_2, loses_little
@@ -39,7 +39,7 @@ def no_kl_term(log: Log) -> Finding | None:
     if log.no_kl is None or not series or any(value != 0 for _, value in series):
         return None
     proof = f"{said(series[0][0], 'kl')} in all {len(series)} entries"
-    stated = f"{log.no_kl.where} says: {log.no_kl.text.strip()[:MAX_QUOTE]}"
+    stated = log.no_kl.says
     return Finding("no_kl_term", 2.9, series[0][0], (proof, stated))
 
 
@@ -113,7 +113,7 @@ def free_scores(log: Log) -> Finding | None:
     proof = (
         f"{entry.where}: {said(entry, 'chosen_reward')}; by thirds of the log {listed(levels)}",
         f"the margin grows: {listed(margins)} by thirds of the log",
-        f"{log.of_scores.where} says: {log.of_scores.text.strip()[:MAX_QUOTE]}",
+        log.of_scores.says,
     )
     return Finding("only_the_margin", 3.0, entry, proof, why=FREE)
 

@@ -5,7 +5,6 @@ from itertools import pairwise
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.numbers import listed, said, trend
 
@@ -59,7 +58,7 @@ def _rises(beside: Beside) -> str:
         scores = [float(value.rstrip(" %")) for _, value in found]
         rises = all(now >= before for before, now in pairwise(scores))
         if len(scores) > 1 and rises and scores[-1] > RISEN * scores[0]:
-            return f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}"
+            return line.says
     return ""
 
 

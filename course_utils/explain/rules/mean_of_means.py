@@ -7,7 +7,7 @@ from statistics import fmean
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import Entry, Line, place
+from course_utils.explain.paste.entries import Entry, Line, place, plain_number
 from course_utils.explain.paste.log import Log
 
 _TOKENS = re.compile(
@@ -74,7 +74,7 @@ def _updates(log: Log, beside: Beside) -> Iterator[tuple[list[Micro], Line | Ent
     for part in parts:
         tokens, loss = _TOKENS.search(part.text), _LOSS.search(part.text)
         if tokens and loss and _MICRO.search(part.text):
-            n = float(tokens["n"].replace(",", ""))
+            n = plain_number(tokens["n"])
             micros += [(part, n, float(loss["loss"]))] if n else []
             continue
         if loss and len(micros) >= FEWEST:

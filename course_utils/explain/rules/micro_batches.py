@@ -7,7 +7,7 @@ from itertools import combinations
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line, place
+from course_utils.explain.paste.entries import Entry, Line, place
 from course_utils.explain.paste.log import Log
 
 _HEAD = re.compile(
@@ -34,7 +34,7 @@ DIVIDE = (
 def summed_over_micro_batches(log: Log, beside: Beside) -> Finding | None:
     """Runs of one first loss, whose first gradients are apart as their micro-batches are."""
     late = beside.matching(_TOO_LATE)
-    code = [f"{late[0].where} says: {late[0].text.strip()[:MAX_QUOTE]}"] if late else []
+    code = [late[0].says] if late else []
     for (one, few, name), (other, many, _) in combinations(
         sorted(_runs(log, beside), key=_number), 2
     ):
@@ -61,7 +61,7 @@ def _by_code(log: Log, beside: Beside, code: list[str]) -> Finding | None:
     called, divided = beside.matching(_BACKWARD), beside.all_matching(_DIVIDED)
     if not code or not log.entries or called is None or len(divided) > 1:
         return None
-    code.append(f"{called[0].where} says: {called[0].text.strip()[:MAX_QUOTE]}")
+    code.append(called[0].says)
     against = ("no two runs with other numbers of micro-batches are in the log",)
     key, entry = "split_changes_loss", log.entries[0]
     return Finding(key, 6.0, entry, tuple(code), against, why=SUMMED, advice=DIVIDE)

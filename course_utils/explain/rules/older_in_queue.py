@@ -5,7 +5,6 @@ from itertools import pairwise
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.numbers import listed, said, trend
 
@@ -55,7 +54,7 @@ def ever_older(log: Log, beside: Beside) -> Finding | None:
     (first, _), (last, _) = series[0], series[-1]
     proof = [f"{said(one, 'queued')} at {one.where}" for one in (first, last)]
     if code:
-        proof.append(f"{code[0].where} says: {code[0].text.strip()[:MAX_QUOTE]}")
+        proof.append(code[0].says)
     if moves:
         ends = log.series("logp_difference")
         proof += [

@@ -5,7 +5,7 @@ import re
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.paste.entries import Entry, Line, plain_number
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.numbers import said
 
@@ -86,7 +86,7 @@ def one_seed_for_all(log: Log, beside: Beside) -> Finding | None:
     if seed is not None and (beside.matching(_DIFFER) or not (alike or copies)):
         return None
     shown = [seed or how, *([copies] if copies and seed else [])]
-    proof = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in shown]
+    proof = [one.says for one in shown]
     proof = tuple(dict.fromkeys((*proof, *alike, *dead)))
     weight = 9.0 if alike else 7.6
     if seed is None:
@@ -138,7 +138,7 @@ def _few_different(parts: list[Line | Entry]) -> list[str]:
         if len(unique) < 2 or not asked or _count(asked) < 2 * unique[False]:
             continue
         if unique[True] < ABOUT * unique[False]:
-            return [f"{part.where} says: {part.text.strip()[:MAX_QUOTE]}"]
+            return [part.says]
     return []
 
 
@@ -148,7 +148,7 @@ def _all_or_none(lines: list[Line]) -> list[str]:
         found = _HITS.search(line.text)
         row = re.findall(r"\d+", found["row"]) if found else []
         if found and len(row) > 3 and {int(one) for one in row} == {0, int(found["n"])}:
-            return [f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}"]
+            return [line.says]
     return []
 
 
@@ -167,7 +167,7 @@ def _tied(log: Log) -> list[str]:
 
 
 def _count(found: re.Match) -> int:
-    return int(found["n"].replace(",", ""))
+    return int(plain_number(found["n"]))
 
 
 def _no_gradient(log: Log) -> list[str]:

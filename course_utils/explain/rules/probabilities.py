@@ -7,7 +7,7 @@ import re
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import bound, calls, name_of, statements
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.numbers import said
 from course_utils.explain.paste.probability import LOSS_CLASSES, Known
@@ -114,7 +114,7 @@ def _quotes(node: ast.AST, line: Line, made: dict) -> tuple[str, ...]:
     names = (one.id for one in ast.walk(node) if isinstance(one, ast.Name))
     above = [made[name] for name in names if name in made]
     both = dict.fromkeys([*above[:1], line])
-    return tuple(f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in both)
+    return tuple(one.says for one in both)
 
 
 def _argument(call: ast.Call, place: int, name: str) -> ast.AST | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside, Setting
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.paste.entries import Entry, Line, plain_number
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said
 
@@ -62,9 +62,9 @@ def stays_at_the_floor(log: Log, beside: Beside) -> Finding | None:
     takes = beside.matching(_TAKES_IT)
     proof = [
         f"{said(entry, 'learning_rate')} at {entry.where}, and so in all {len(series)} entries",
-        f"{floor.where} says: {floor.text.strip()[:MAX_QUOTE]}",
+        floor.says,
         asked.said,
-        f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}",
+        line.says,
         *([f"{takes[0].where} says: {takes[1]}"] if takes else []),
     ]
     words = {"end": f"{ticks:g}", "at": f"{at:g}", "floor": rate, "asked": asked.number}
@@ -78,7 +78,7 @@ def _same(one: float, other: float) -> bool:
 
 
 def _number(text: str) -> float:
-    return float(text.replace(",", "").rstrip("."))
+    return plain_number(text.rstrip("."))
 
 
 def _at(beside: Beside, rate: float) -> Line | None:

@@ -10,7 +10,7 @@ from statistics import fmean
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import name_of, statements
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.paste.entries import Entry, Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said
 from course_utils.explain.rules.preference import LN_2
@@ -69,7 +69,7 @@ def reference_of_other_rows(log: Log, beside: Beside) -> Finding | None:
     lines = [pair[0] for pair in (kept, ordered, shuffled) if pair] + (
         [by_place] if by_place else []
     )
-    proof = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in lines]
+    proof = [one.says for one in lines]
     if starts:
         proof.append(f"{said(first, 'loss')} at {first.where}; before any update DPO has ln 2")
     weight = 9.0 if by_place or apart or ordered else 7.5

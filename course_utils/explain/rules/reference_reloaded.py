@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.paste.entries import Entry, Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said
 
@@ -63,7 +63,7 @@ def reference_of_the_resume(log: Log, beside: Beside) -> Finding | None:
         for before, after in falls[:3]
     ]
     shown = [*code, *([passed[0]] if passed else [resumed[0]])]
-    proof += [f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}" for line in shown]
+    proof += [line.says for line in shown]
     proof += _back_at_the_start(log, falls)
     times = f"({', '.join(after.where for _, after in falls[:4])})"
     weight = 9.2 if code else 7.0

@@ -7,7 +7,7 @@ from statistics import fmean
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.paste.entries import Entry, Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said, spread
 
@@ -137,7 +137,7 @@ def _back_again(after: Losses, middle: float) -> list[str]:
 
 
 def _told(line: Line) -> str:
-    return f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}"
+    return line.says
 
 
 RULES_OF_SETTINGS = (part_of_the_weights_lost, rows_come_again)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line, place
+from course_utils.explain.paste.entries import Line, place
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said
 from course_utils.explain.paste.sentences import is_prose
@@ -87,7 +87,7 @@ def dot_takes_no_newline(log: Log, beside: Beside) -> Finding | None:
             continue
         entry, part, number = unpaid
         proof = (
-            f"{code.where} says: {code.text.strip()[:MAX_QUOTE]}",
+            code.says,
             f"{shown.where} has {tags.opens} {BEHIND if mend is SEARCH else WITHIN}",
             f"{said(entry, part)} in all {number} entries",
         )

@@ -4,7 +4,7 @@ import re
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside, is_prose
-from course_utils.explain.paste.entries import Line
+from course_utils.explain.paste.entries import Line, plain_number
 from course_utils.explain.paste.log import Log
 
 _BASE = re.compile(
@@ -44,7 +44,7 @@ def other_base(log: Log, beside: Beside) -> Finding | None:
     if not of_file or not of_trainer or beside.matching(_ON_PURPOSE):
         return None
     (at, theirs), (line, mine) = of_file[-1], of_trainer[-1]
-    if _number(theirs["value"]) == _number(mine["value"]):
+    if plain_number(theirs["value"]) == plain_number(mine["value"]):
         return None
     told = _by_position(beside)
     proof = (
@@ -57,10 +57,6 @@ def other_base(log: Log, beside: Beside) -> Finding | None:
     advice = SAME_BASE.format(theirs["value"])
     weight = 8.8 if told else 6.0
     return Finding("positions_wrong", weight, line, proof, against, why=why, advice=advice)
-
-
-def _number(value: str) -> float:
-    return float(value.replace("_", ""))
 
 
 def _by_position(beside: Beside) -> list[str]:

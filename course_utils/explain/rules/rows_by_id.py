@@ -66,7 +66,7 @@ def rows_of_another_epoch(log: Log, beside: Beside) -> Finding | None:
         f"so in {len(moved)} steps, each time {steps} steps before",
     ]
     if skips := beside.matching(_SKIPS):
-        proof.append(f"{skips[0].where} says: {skips[0].text.strip()[:MAX_QUOTE]}")
+        proof.append(skips[0].says)
     why = OF_ANOTHER_EPOCH.format(steps)
     key = "resumed_without_state"
     return Finding(key, 8.6, one.at, tuple(proof), why=why, advice=GIVE_THE_EPOCH)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry
+from course_utils.explain.paste.entries import Entry
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import change, said, spread
 
@@ -38,7 +38,7 @@ def follows_the_rows(log: Log, beside: Beside) -> Finding | None:
         f"each epoch begins and ends above the one before: {first[0][1]:.3g} to "
         f"{first[-1][1]:.3g}, then {last[0][1]:.3g} to {last[-1][1]:.3g}",
         f"the evaluation rises from {judged[0]:.3g} to {judged[1]:.3g} (first and last third)",
-        f"{order[0].where} says: {order[0].text.strip()[:MAX_QUOTE]}",
+        order[0].says,
     )
     return Finding("rows_by_difficulty", 4.2, entry, proof)
 

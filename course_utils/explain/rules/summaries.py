@@ -6,7 +6,7 @@ from statistics import fmean
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import Entry, Line, place
+from course_utils.explain.paste.entries import Entry, Line, place, plain_number
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said
 
@@ -50,14 +50,14 @@ def _begun(beside: Beside) -> tuple[Line, int] | None:
         found = [(line, m) for _, line in beside.lines if (m := pattern.search(line.text))]
         if found:
             line, last = found[-1]
-            return line, int(last[1].replace(",", ""))
+            return line, int(plain_number(last[1]))
     return None
 
 
 def _all_steps(log: Log, beside: Beside) -> int:
     """The steps of the whole run: as they are planned, or as its speed and its time have them."""
     if said_so := beside.matching(_STEPS):
-        return int(_STEPS.search(said_so[1])[1].replace(",", ""))
+        return int(plain_number(_STEPS.search(said_so[1])[1]))
     text = log.summary.text if log.summary else ""
     speeds, time = dict(_SPEEDS.findall(text)), _TIME.search(text)
     rate = speeds.get("train_steps_per_second")

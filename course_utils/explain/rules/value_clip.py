@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.paste.entries import Entry, Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said
 from course_utils.explain.paste.sentences import is_prose
@@ -52,7 +52,7 @@ def held_by_its_range(log: Log, beside: Beside) -> Finding | None:
     proof = (
         f"{said(first, 'critic_value', _goal(first))} at {first.where}; "
         f"{said(last, 'critic_value', _goal(last))} at {last.where}, {steps:g} steps later",
-        f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}",
+        line.says,
     )
     why = HELD.format(step=pace, limit=size, far=abs(goal - low) / size)
     return Finding("values_held_back", 9.0, first, proof, why=why, advice=WIDEN)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line, plain_number
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said
 
@@ -80,12 +80,12 @@ def counted_in_other_steps(log: Log, beside: Beside) -> Finding | None:
     proof = [
         f"{said(first, 'learning_rate')} at {first.where}, {said(entry, 'learning_rate')} at "
         f"{entry.where}, the last of {len(series)}",
-        f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}",
+        line.says,
         over,
         *_peak(beside, rates, climbs),
     ]
     if code := beside.matching(_BY_BATCH):
-        proof.append(f"{code[0].where} says: {code[0].text.strip()[:MAX_QUOTE]}")
+        proof.append(code[0].says)
     key = "schedule_ends_early" if climbs else "schedule_too_slow"
     why = (BELOW_PEAK if climbs else NEVER_FALLS).format(warm=f"{ticks:g}", steps=f"{last:g}")
     return Finding(key, 8.0, entry, tuple(dict.fromkeys(proof)), why=why, advice=COUNT)
@@ -98,7 +98,7 @@ def _decays(beside: Beside) -> list[Line]:
 def _number(beside: Beside, pattern: re.Pattern, above: float) -> tuple[Line, float] | None:
     """The first number of a kind that is above another one."""
     for line, words in beside.all_matching(pattern):
-        number = float(pattern.search(words)["n"].replace(",", ""))
+        number = plain_number(pattern.search(words)["n"])
         if number > above:
             return line, number
     return None
@@ -107,7 +107,7 @@ def _number(beside: Beside, pattern: re.Pattern, above: float) -> tuple[Line, fl
 def _is_over(log: Log, beside: Beside, last: float) -> str:
     """What shows that the run has taken all of its steps; "" if nothing does."""
     for line, words in beside.all_matching(_UPDATES):
-        number = float(_UPDATES.search(words)["n"].replace(",", ""))
+        number = plain_number(_UPDATES.search(words)["n"])
         if AT_END * number <= last <= number:
             return f"{line.where} says: {words.strip()}; the last step here is {last:g}"
     if (end := _OF_ALL.search(log.entries[-1].text)) and float(end[1]) >= AT_END * float(end[2]):
@@ -116,7 +116,7 @@ def _is_over(log: Log, beside: Beside, last: float) -> str:
         return f"the run is over: {log.summary.where} sums it up"
     ends = (line for at, line in beside.lines if at == log.num_entries and _OVER.match(line.text))
     end = next(ends, None)
-    return f"the run is over: {end.where} says: {end.text.strip()[:MAX_QUOTE]}" if end else ""
+    return f"the run is over: {end.says}" if end else ""
 
 
 def _peak(beside: Beside, rates: list[float], climbs: bool) -> list[str]:

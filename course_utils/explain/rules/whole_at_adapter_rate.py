@@ -5,7 +5,7 @@ import re
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.numbers import said
 from course_utils.explain.paste.sentences import is_prose
@@ -56,7 +56,7 @@ def whole_model_at_an_adapters_rate(log: Log, beside: Beside) -> Finding | None:
         for e in (low, peak)
     ]
     proof = (
-        f"{named.where} says: {named.text.strip()[:MAX_QUOTE]}",
+        named.says,
         f"{said(low, *shown[0])} at {low.where}, {said(peak, *shown[1])} at {peak.where}, and "
         f"{last:.4g} at the end",
         *_norms(log),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.stated.rows.every_rank import OTHER_PARALLEL
 
@@ -53,7 +53,7 @@ def same_part_judged(beside: Beside, log: Log) -> Iterator[Finding]:
     if not rows and not _is_a_part(beside, of, number):
         return
     shown = [*rows[:FEW], *scores[:FEW]]
-    proof = [f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}" for line in shown]
+    proof = [line.says for line in shown]
     proof.append(f"all {number} of them have {right} of {of}")
     told = "they show the same first row" if rows else f"each has {right} of {of} right"
     why = ONE_PART.format(shown=told, ranks=number)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line, plain_number
 from course_utils.explain.paste.log import Log
 
 _WHOLE = re.compile(r"(?<![\d,.])\d{1,3}(?:,\d{3})+(?![\d,]*\d)")
@@ -46,7 +46,7 @@ def number_read_in_part(beside: Beside, log: Log) -> Iterator[Finding]:
     pattern = next((line for line in patterns if not _TAKES_ALL.search(line.text)), None)
     rows: list[Line] = [line for line, *_ in found[:FEW]]
     shown = [*([pattern] if pattern else []), *rows]
-    proof = tuple(f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}" for line in shown)
+    proof = tuple(line.says for line in shown)
     why = IN_PART.format(whole=found[0][1], part=found[0][2])
     yield Finding("metric_not_as_named", WEIGHT, shown[0], proof, why=why, advice=READ_ALL)
 
@@ -60,10 +60,10 @@ def _parts(text: str) -> tuple[str, str] | None:
     for found in _WHOLE.finditer(text):
         whole, rest = found[0], f"{text[: found.start()]} {text[found.end() :]}"
         others = _NUMBER.findall(rest)
-        if not any(float(one) == float(whole.replace(",", "")) for one in others):
+        if not any(float(one) == plain_number(whole) for one in others):
             continue
         groups = whole.split(",")
-        taken = {float(groups[0]), float(groups[-1])} - {float(whole.replace(",", ""))}
+        taken = {float(groups[0]), float(groups[-1])} - {plain_number(whole)}
         part = next((one for one in others if float(one) in taken), None)
         if part is not None:
             return whole, part

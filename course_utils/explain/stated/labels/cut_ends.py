@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside, Setting
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.paste.entries import Entry, Line, plain_number
 from course_utils.explain.paste.log import Log
 
 _LONGEST = re.compile(  # litgpt and the like: the longest row is as long as the limit, once cut
@@ -91,43 +91,39 @@ def ends_cut(beside: Beside, log: Log) -> Iterator[Finding]:
         return
     signs += _shown_without_end(beside)
     proof = [limit.said, *([longest] if longest else []), *signs]
-    proof.append(f"{runs_on[0].where} says: {runs_on[0].text.strip()[:MAX_QUOTE]}")
+    proof.append(runs_on[0].says)
     weight = 8.8 if len(signs) > 1 or longest else 7.8
     why = CUT.format(limit=limit.value)
     yield Finding("end_missing", weight, limit.line, tuple(proof), why=why, advice=LONGER)
 
 
-def _number(text: str) -> float:
-    return float(text.replace(",", ""))
-
-
 def _at_the_limit(beside: Beside, limit: Setting) -> Iterator[str]:
     for line, words in beside.all_matching(_LONGEST):
-        if _number(_LONGEST.search(words)["n"]) == limit.number:
-            yield f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}"
+        if plain_number(_LONGEST.search(words)["n"]) == limit.number:
+            yield line.says
 
 
 def _many_truncated(beside: Beside) -> Iterator[str]:
     for line, words in beside.all_matching(_TRUNCATED):
         found = _TRUNCATED.search(words)
-        some, whole = (_number(found[n] or found[f"{n}2"]) for n in ("some", "all"))
+        some, whole = (plain_number(found[n] or found[f"{n}2"]) for n in ("some", "all"))
         if 0 < MOST * whole < some <= whole and not _OF_OUTPUT.search(line.text):
-            yield f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}"
+            yield line.says
             return
 
 
 def _few_ends(beside: Beside) -> Iterator[str]:
     for line, words in beside.all_matching(_ENDS):
         found = _ENDS.search(words)
-        some, whole = _number(found["some"]), _number(found["all"])
+        some, whole = plain_number(found["some"]), plain_number(found["all"])
         if whole >= MANY and some < MOST * whole and not _OF_OUTPUT.search(line.text):
-            yield f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}"
+            yield line.says
 
 
 def _full_batches(parts: list[Line | Entry], beside: Beside, limit: Setting) -> list[str]:
     """Batches most of which hold as many tokens as full rows have, and some of which fewer."""
     counts = [
-        (part, _number(found["n"]))
+        (part, plain_number(found["n"]))
         for part in parts
         if isinstance(part, Entry) and (found := _COUNT.search(part.text))
     ]
@@ -148,9 +144,9 @@ def _middle_above(beside: Beside, limit: Setting) -> Iterator[str]:
         if _OF_OUTPUT.search(line.text) or not _OF_ROWS.search(line.text):
             continue
         for found in _LENGTHS.finditer(line.text):
-            tokens = _number(found["n"]) * (1000 if found["k"] else 1)
+            tokens = plain_number(found["n"]) * (1000 if found["k"] else 1)
             if limit.number < tokens < 100 * limit.number:
-                yield f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}"
+                yield line.says
                 return
 
 
@@ -181,7 +177,7 @@ def _by_size(beside: Beside, limit: Setting) -> Iterator[str]:
         asked, told = _ASKS_ROWS.search(line.text), _ROWS.match(lines[number + 1].text)
         if not asked or not told or asked["file"] not in sizes:
             continue
-        each = sizes[asked["file"]] / _number(told["n"] or told["m"])
+        each = sizes[asked["file"]] / plain_number(told["n"] or told["m"])
         if each / A_TOKEN > FAR * limit.number:
             yield (
                 f"{asked['file']} has {sizes[asked['file']]:.3g} bytes and {told[0].strip()} rows "

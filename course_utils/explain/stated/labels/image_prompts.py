@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 
 _PROCESSES = re.compile(r"\b\w*proc\w*\((?=.*\bimages?\s*=)")
@@ -54,7 +54,7 @@ def counted_without_the_images(beside: Beside, log: Log) -> Iterator[Finding]:
         return  # the text has as many placeholders as the image has tokens
     if made is None or masked is None or (counts and max(counts[1]) < A_REPLY):
         return
-    proof = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in (*masked, made)]
+    proof = [one.says for one in (*masked, made)]
     if counts:
         shown = ", ".join(map(str, counts[1][:4]))
         proof.append(f"{counts[0].where}: {shown} tokens of a row are in the loss")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line, plain_number
 from course_utils.explain.paste.log import Log, finite
 
 _COLUMN = re.compile(
@@ -68,7 +68,7 @@ def not_masked(beside: Beside, log: Log) -> Iterator[Finding]:
         why = CAST.format(kind=kind, value=BECOMES.get(kind, "a large number"))
         proof = (
             f"{line.where}: the column labels, beside input_ids, has the type {kind}",
-            f"{masks[0].where} says: {masks[0].text.strip()[:MAX_QUOTE]}",
+            masks[0].says,
             *_shown(beside),
             *_too_right(log),
             *_by_number(beside, log),
@@ -99,7 +99,7 @@ def _by_number(beside: Beside, log: Log) -> list[str]:
 
 
 def _number(pattern: re.Pattern, found: tuple[Line, str]) -> int:
-    return int(pattern.search(found[1])[1].replace(",", ""))
+    return int(plain_number(pattern.search(found[1])[1]))
 
 
 def _shown(beside: Beside) -> list[str]:

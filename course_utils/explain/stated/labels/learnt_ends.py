@@ -56,7 +56,7 @@ def another_end(beside: Beside, _log: Log) -> Iterator[Finding]:
         return  # a number that another tokenizer may give to the learnt end
     proof = (
         f"{line.where}: the labels end with {end}",
-        f"{other.where} says: {other.text.strip()[:MAX_QUOTE]}",
+        other.says,
         f"{runs_on[0].where} says: {runs_on[1].strip()[:MAX_QUOTE]}",
     )
     names = {"learnt": end, "stops": stop}

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.paste.entries import Entry, Line, plain_number
 from course_utils.explain.paste.log import Log
 from course_utils.explain.stated.served.served_template import form_of
 from course_utils.explain.stated.served.templates import FAMILIES
@@ -77,7 +77,7 @@ def all_is_learnt(beside: Beside, log: Log) -> Iterator[Finding]:
     other = _of_another_model(beside, lines, mark)
     shown = [mark[0]] if mark else [asked[0]]
     shown += [other[0]] if other else []
-    proof = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in shown]
+    proof = [one.says for one in shown]
     proof.append(
         f"{at.where}: {whole:g} tokens and {learnt:g} with a label; the difference is "
         f"{whole - learnt:g} in all {number} lines that count them"
@@ -95,7 +95,7 @@ def _counted(parts: list[Line | Entry]) -> tuple[Line | Entry, float, float, int
     for part in parts:
         whole, learnt = _ALL.search(part.text), _LEARNT.search(part.text)
         if whole and learnt:
-            pair = [float(m["n"].replace(",", "")) for m in (whole, learnt)]
+            pair = [plain_number(m["n"]) for m in (whole, learnt)]
             rows.append((part, *pair))
     gaps = {whole - learnt for _, whole, learnt in rows}
     if len(rows) < FEW or len(gaps) != 1 or len({whole for _, whole, _ in rows}) < FEW:

@@ -51,7 +51,7 @@ def packed_without_bounds(beside: Beside, log: Log) -> Iterator[Finding]:
     attention, measured = beside.matching(_ATTENTION), [*_by_place(beside), *_swapped(beside)]
     if not measured and (attention is None or not beside.matching(_SAYS_SO)):
         return  # a prompt and its reply are joined as well
-    proof = [f"{one[0].where} says: {one[0].text.strip()[:MAX_QUOTE]}" for one in (joins, ones)]
+    proof = [one[0].says for one in (joins, ones)]
     proof += [f"{attention[0].where} says: {attention[1]}"] if attention else []
     weight = 9.0 if measured else 6.5
     proof += measured

@@ -8,7 +8,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.messages.complaints import COMPLAINTS
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import calls, last_number, name_of, statements
-from course_utils.explain.paste.entries import MAX_QUOTE, Line, number_of
+from course_utils.explain.paste.entries import Line, number_of, plain_number
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.side_tables import side_tables
 
@@ -89,7 +89,7 @@ def pad_hides_end(beside: Beside, log: Log) -> Iterator[Finding]:
         return
     (line, how), weight = (*shown, *hides)[0], SURE if shown else SEEN
     told = [at, *(one for one, _ in (*shown, *hides)), *runs_on]
-    proof = dict.fromkeys(f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in told)
+    proof = dict.fromkeys(one.says for one in told)
     yield Finding("pad_is_eos", weight, line, tuple(proof), why=HIDDEN.format(how=how))
 
 
@@ -190,5 +190,5 @@ def _goes_on(line: Line, limits: set[float]) -> bool:
 def _share(found: re.Match) -> float:
     if found["percent"]:
         return float(found["percent"]) / 100
-    some, whole = (float(found[name].replace(",", "")) for name in ("some", "all"))
+    some, whole = (plain_number(found[name]) for name in ("some", "all"))
     return some / whole if 0 < some <= whole else 0.0

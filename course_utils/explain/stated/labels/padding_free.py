@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line, place
+from course_utils.explain.paste.entries import Entry, Line, place
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.numbers import said
 
@@ -53,7 +53,7 @@ def joined_without_flash(beside: Beside, log: Log) -> Iterator[Finding]:
     proof.append(f"{attention[0].where} says: {attention[1].strip()}, so what runs is {name}")
     for pattern in (_UNMASKED, _BEGINS_AGAIN):
         shown = [one for one in beside.all_matching(pattern) if "loss" not in one[1] and one[1]]
-        proof += [f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}" for line, _ in shown[:1]]
+        proof += [line.says for line, _ in shown[:1]]
     proof += effect
     why = LEAK.format(attention=name)
     yield Finding("packing_leak", SURE, on[0], tuple(proof), why=why, advice=SET_IT)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.paste.entries import Entry, Line
 from course_utils.explain.paste.log import Log
 
 _PREFIX = re.compile(
@@ -58,7 +58,7 @@ def shifted_by_thoughts(beside: Beside, log: Log) -> Iterator[Finding]:
     if not lengths and not user:
         return
     shown = list(dict.fromkeys(one[0] for one in (prefix, thinks, user) if one))
-    proof = [f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}" for line in shown]
+    proof = [line.says for line in shown]
     against = () if lengths else ("no length of a mask is read beside that of its ids",)
     of = ("tool_results_learnt", 9.0 if lengths else 6.4, prefix[0], (*proof, *lengths), against)
     yield Finding(*of, why=SHIFTED.format(what=TOOLS), advice=BY_THE_ENGINE)

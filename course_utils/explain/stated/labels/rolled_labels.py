@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 
 _PART = re.compile(
@@ -46,8 +46,8 @@ def rolled_after_the_split(beside: Beside, log: Log) -> Iterator[Finding]:
     if not bounds and beside.matching(_HANDED_ON):
         return  # the first label of the next piece may be sent
     proof = (
-        f"{made.where} says: {made.text.strip()[:MAX_QUOTE]}",
-        f"{rolled.where} says: {rolled.text.strip()[:MAX_QUOTE]}",
+        made.says,
+        rolled.says,
         f"{sizes[0][0].where} says: {_PARALLEL.search(sizes[0][0].text)[0]}",
         *bounds,
     )

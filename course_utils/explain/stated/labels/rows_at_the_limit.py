@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside, Setting
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line, plain_number
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said
 from course_utils.explain.paste.quantiles import Counted, counted
@@ -75,10 +75,6 @@ def rows_at_the_limit(beside: Beside, log: Log) -> Iterator[Finding]:
     yield from _few_labels(lines, limit, log)
 
 
-def _number(text: str) -> float:
-    return float(re.sub("[,_]", "", text))
-
-
 def _full_bin(lines: list[Line], limit: Setting) -> Iterator[Finding]:
     bins: list[tuple[Line, re.Match]] = []
     for line in [*lines, Line("", "")]:
@@ -95,14 +91,14 @@ def _of_bins(
     if len(bins) < FEWEST_BINS or not any(m["low"] for _, m in bins):
         return
     line, last = bins[-1]
-    rows = [_number(m["rows"]) for _, m in bins]
+    rows = [plain_number(m["rows"]) for _, m in bins]
     share = rows[-1] / max(sum(rows), 1)
-    if _number(last["n"]) != limit.number or last["low"] or share < MOST:
+    if plain_number(last["n"]) != limit.number or last["low"] or share < MOST:
         return
     near = next((one for one in counted(lines) if _ends_near(one, limit)), None)
     broken = [one for one in lines if _CUT_OFF.match(one.text)]
     proof = [limit.said, f"{line.where}: {rows[-1]:,.0f} of {sum(rows):,.0f} rows have this length"]
-    proof += [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in _shown(near, broken)]
+    proof += [one.says for one in _shown(near, broken)]
     what = ENDS_THERE if near or broken else NOT_WHOLE
     why = CUT_OFF.format(limit=limit.value, share=share, what=what)
     yield Finding("too_long", 8.2, line, tuple(proof), why=why, advice=LONGER)
@@ -126,12 +122,12 @@ def _few_labels(lines: list[Line], limit: Setting, log: Log) -> Iterator[Finding
     longest = next(((x, m) for x in lines if (m := _LONGEST.search(x.text))), None)
     if learnt is None or whole is None:
         return
-    some, (at, tokens) = _number(learnt[1]["n"] or learnt[1]["m"]), whole
-    is_longer = longest and _number(longest[1]["n"]) > (limit.number or 0)
+    some, (at, tokens) = plain_number(learnt[1]["n"] or learnt[1]["m"]), whole
+    is_longer = longest and plain_number(longest[1]["n"]) > (limit.number or 0)
     if not 0 < some < HALF * tokens or not is_longer:
         return
     shown = [learnt[0], at, longest[0]]
-    proof = [limit.said, *(f"{x.where} says: {x.text.strip()[:MAX_QUOTE]}" for x in shown)]
+    proof = [limit.said, *(x.says for x in shown)]
     zeros = [e for e, v in log.series("loss") if v == 0 == e.numbers.get("grad_norm", 0.0)]
     if len(zeros) >= ZEROS:
         proof.append(f"{said(zeros[0], 'loss')} at {zeros[0].where}: a batch without a label")
@@ -144,4 +140,4 @@ def _answers(lines: list[Line]) -> Iterator[tuple[Line, float]]:
     for above, line in pairwise([Line("", ""), *lines]):
         about = _OF_ANSWERS.search(line.text) or _OF_ANSWERS.search(above.text)
         if about and (found := _SUM.search(line.text)) and not _LEARNT.search(line.text):
-            yield line, _number(found["n"])
+            yield line, plain_number(found["n"])

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.paste.entries import Entry, Line
 from course_utils.explain.paste.log import Log
 
 _LABELS = re.compile(
@@ -51,7 +51,7 @@ def rows_one_by_one(beside: Beside, log: Log) -> Iterator[Finding]:
     if len(rows) < FEWEST or not bare or len(bare) == len(rows) or odd:
         return
     at = bare[0][0]
-    proof = [f"{at.where} says: {at.text.strip()[:MAX_QUOTE]}"]
+    proof = [at.says]
     proof.append(f"of {len(rows)} rows that are shown, {len(bare)} with 0 labels are nan, no other")
     if counted := beside.matching(_HOW_MANY) or _counted(log):
         proof.append(f"{counted[0].where} says: {counted[1].strip()}")

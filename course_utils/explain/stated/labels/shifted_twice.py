@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import statements
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said
 from course_utils.explain.stated.labels.moved_labels import Move, Moved, given_to_a_model
@@ -54,7 +54,7 @@ def moved_twice(beside: Beside, log: Log) -> Iterator[Finding]:
     if first and first[0][1] < LOW:
         return  # no pretrained model is that sure of the token behind the next one
     both = dict.fromkeys((move.line, second))
-    proof = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in both]
+    proof = [one.says for one in both]
     is_high = bool(first) and first[0][1] > HIGH
     if is_high:
         entry = first[0][0]

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import MAX_QUOTE, Line, plain_number
 from course_utils.explain.paste.log import Log
 
 IGNORED = "-100"
@@ -72,9 +72,9 @@ def rows_without_label(beside: Beside, log: Log) -> Iterator[Finding]:
     lines = [line for _, line in beside.lines]
     for line, below in pairwise(lines):
         answer = _NUMBER.match(below.text) if _COUNTS.search(line.text) else None
-        bare = int(answer[1].replace(",", "")) if answer else 0
+        bare = int(plain_number(answer[1])) if answer else 0
         rows = beside.matching(_ROWS)
-        number = int(_ROWS.search(rows[1])[1].replace(",", "")) if rows else 0
+        number = int(plain_number(_ROWS.search(rows[1])[1])) if rows else 0
         if not bare or not MANY * number < bare <= number:
             continue
         proof = [f"{below.where} answers {bare} to {line.text.strip()[:MAX_QUOTE]}"]
@@ -98,7 +98,7 @@ def _longest(lines: list[Line]) -> tuple[Line, int] | None:
     """The length of the longest prepared row, as somebody has asked for it."""
     for line, below in pairwise(lines):
         if _ASKS_LENGTH.search(line.text) and (answer := _NUMBER.match(below.text)):
-            return below, int(answer[1].replace(",", ""))
+            return below, int(plain_number(answer[1]))
     return None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.columns import Row, rows_of
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.paste.entries import Entry, Line
 from course_utils.explain.paste.log import Log
 
 _MASKED = re.compile(
@@ -59,9 +59,7 @@ def tools_in_the_mask(beside: Beside, log: Log) -> Iterator[Finding]:
     told = beside.matching(_WRITES_ITSELF)
     if len(found) < FEW and not (setting and told):
         return
-    shown = [
-        f"{one[0].where} says: {one[0].text.strip()[:MAX_QUOTE]}" for one in (setting, told) if one
-    ]
+    shown = [one[0].says for one in (setting, told) if one]
     if len(found) < FEW:
         of = ("tool_results_learnt", 7.4, setting[0], tuple(shown))
         yield Finding(*of, why=SWITCHED_ON, advice=LEAVE_OUT)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line, place
+from course_utils.explain.paste.entries import Entry, Line, place
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.sentences import is_prose
 
@@ -58,7 +58,7 @@ def narrow_for_tokens(beside: Beside, log: Log) -> Iterator[Finding]:
         return
     line, name, value = ranges[0]
     shown = list(dict.fromkeys((line, *([level[0]] if level else []))))
-    proof = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in shown]
+    proof = [one.says for one in shown]
     proof += _leaves(beside, log, value)
     why = NARROW.format(name=name, value=f"{value:g}")
     weight = 9.0 if len(proof) > 2 else 8.0 if level else 6.0

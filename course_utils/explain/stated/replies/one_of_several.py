@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line, place
+from course_utils.explain.paste.entries import Entry, Line, place
 from course_utils.explain.paste.log import Log
 
 _SERVER = re.compile(
@@ -126,8 +126,8 @@ def _in_code(beside: Beside) -> list[str]:
     sends, first = beside.matching(_SENDS), beside.matching(_TO_THE_FIRST)
     servers = [line for _, line in beside.lines if _BALANCED.search(line.text)]
     if first:
-        return [f"{first[0].where} says: {first[0].text.strip()[:MAX_QUOTE]}"]
+        return [first[0].says]
     if not sends or len(servers) < 2:
         return []
-    shown = [f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}" for line in (sends[0], *servers)]
+    shown = [line.says for line in (sends[0], *servers)]
     return [*shown[:2], f"{len(servers)} servers stand behind one address"]

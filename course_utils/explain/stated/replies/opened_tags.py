@@ -62,7 +62,7 @@ def opened_by_the_prompt(beside: Beside, log: Log) -> Iterator[Finding]:
     proof = (
         f"{said(entry, unpaid[0])} at {entry.where}, and no more in any entry",
         f"{opened[0].where}, the end of a prompt: {opened[0].text.strip()[-60:]}",
-        f"{asked[0].where} says: {asked[0].text.strip()[:MAX_QUOTE]}",
+        asked[0].says,
         *_counted(beside, tag),
     )
     why = OPENED.format(tag=tag, name=entry.names[unpaid[0]], value=value)

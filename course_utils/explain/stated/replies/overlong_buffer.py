@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.numbers import listed, said, trend
 from course_utils.explain.paste.sentences import is_prose
@@ -50,7 +50,7 @@ def penalised_from_the_start(beside: Beside, log: Log) -> Iterator[Finding]:
     if buffer[1] < NEARLY * limit[1]:
         return
     start = max(0, limit[1] - buffer[1])
-    proof = [f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}" for line, _ in (buffer, limit)]
+    proof = [line.says for line, _ in (buffer, limit)]
     shown = [*_all_penalised(log), *_shrinks(log)]
     why = REACHES.format(
         buffer=buffer[1], limit=limit[1], start=start, which="nearly all" if start else "all"

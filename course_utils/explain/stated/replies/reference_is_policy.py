@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import bound, calls, name_of, statements
-from course_utils.explain.paste.entries import MAX_QUOTE, Line, number_of
+from course_utils.explain.paste.entries import Line, number_of
 from course_utils.explain.paste.log import Log, finite
 
 _FROZEN = re.compile(r"ref|anchor|frozen|old|init|base|sft|prior|start", re.IGNORECASE)
@@ -64,7 +64,7 @@ def reference_is_policy(beside: Beside, log: Log) -> Iterator[Finding]:
                 continue
             what, shown = zero or ("", "")
             proof = (
-                f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}",
+                line.says,
                 *([shown] if zero else []),
             )
             why = OF_ONE.format(how=found[0], zero=ZERO.format(what) if zero else "")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said
 
@@ -53,4 +53,4 @@ def reference_of_other_rows(beside: Beside, log: Log) -> Iterator[Finding]:
 
 
 def _quoted(line: Line) -> str:
-    return f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}"
+    return line.says

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import bound, calls, name_of, statements
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 
 _MARKS = re.compile(r"<\|\w+\|>|<s>|\[INST\]|<start_of_turn>|<\w*bos\w*>|<\uff5c")
@@ -49,7 +49,7 @@ def cut_by_characters(beside: Beside, log: Log) -> Iterator[Finding]:
             shown = [prompts[prompt], texts[text], line]
             empty = beside.matching(_EMPTY)
             shown += [empty[0]] if empty else []
-            said = (f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in shown)
+            said = (one.says for one in shown)
             why = TOO_LATE.format(cut=cut, prompt=prompts[prompt].where, text=texts[text].where)
             of = ("reply_cut_within_prompt", SHOWN if empty else SURE, line)
             yield Finding(*of, tuple(dict.fromkeys(said)), why=why, advice=BY_TOKENS)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 
 _OWN_LENGTHS = re.compile(
@@ -51,9 +51,7 @@ def cut_at_own_length(beside: Beside, log: Log) -> Iterator[Finding]:
     if cut is None:
         return
     line, counted = cut
-    proof = [
-        f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in (lengths[counted], line)
-    ]
+    proof = [one.says for one in (lengths[counted], line)]
     proof += [f"{left[0].where} says: {left[1]}", *_by_size(lines)]
     yield Finding("reply_cut_within_prompt", SURE, line, tuple(proof), why=WITH_PROMPT)
 

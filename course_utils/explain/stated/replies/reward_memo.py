@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said
 
@@ -52,7 +52,7 @@ def remembered_without_the_reply(beside: Beside, log: Log) -> Iterator[Finding]:
     if found is None or alike is None:
         return
     line, function = found
-    proof = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in (function, line)]
+    proof = [one.says for one in (function, line)]
     why = REMEMBERED + (NO_ADVANTAGE if alike else "")
     against = () if alike else ("whether replies of a group earn the same is not in the log",)
     of = ("no_signal", SHOWN if alike else SAID, line, (*proof, *alike), against)

@@ -56,7 +56,7 @@ def defaults_of_the_model(beside: Beside, log: Log) -> Iterator[Finding]:
     if not left or not (measured or request):
         return
     proof = [f"{line.where} says: {found['held'][:MAX_QUOTE]}"]
-    proof += [f"{request[0].where} says: {request[0].text.strip()[:MAX_QUOTE]}"] if request else []
+    proof += [request[0].says] if request else []
     proof.append(f"no request that is shown sets {' or '.join(left)}")
     named = ", ".join(f"{name} {value}" for name, value in left.items())
     sent = " and ".join(f"{name} {_SENT.get(name, '0')}" for name in left)

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE
 from course_utils.explain.paste.log import Log
 
 PUT_LAST = re.compile(
@@ -47,7 +46,7 @@ def put_behind_the_end(beside: Beside, log: Log) -> Iterator[Finding]:
     if not right and not masked:
         return
     rows = [one for one in (put, right, masked) if one]
-    proof = tuple(f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}" for line, _ in rows)
+    proof = tuple(line.says for line, _ in rows)
     why = BEHIND + (IS_LOST if masked else FADES)
     weight = SHOWN if right and masked else SAID
     yield Finding("score_behind_the_end", weight, put[0], proof, why=why)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import bound, calls, last_number, name_of, statements
-from course_utils.explain.paste.entries import MAX_QUOTE, Line, place
+from course_utils.explain.paste.entries import Line, place
 from course_utils.explain.paste.log import Log
 
 _AT_K = re.compile(r"\b(?:pass|maj|best|cons)[@_](?P<k>\d+)\W{1,3}(?P<value>\d*\.\d+)", re.I)
@@ -35,7 +35,7 @@ def one_seed_each_round(beside: Beside, log: Log) -> Iterator[Finding]:
     shown = [*_flat(beside), *_all_or_none(beside)]
     if not shown:
         return
-    proof = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in (made, loop)]
+    proof = [one.says for one in (made, loop)]
     why = ONE_DRAW.format(seed=seed)
     yield Finding("metric_not_as_named", 9.2, made, (*proof, *shown), why=why, advice=OWN_SEED)
 
@@ -107,5 +107,5 @@ def _all_or_none(beside: Beside) -> list[str]:
         top, whole = max(counts), sum(counts.values())
         ends = counts.get(0, 0) + counts[top]
         if top > 2 and counts.get(0) and ends >= MOST * whole:
-            return [f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}"]
+            return [line.says]
     return []

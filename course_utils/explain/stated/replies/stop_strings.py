@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.paste.entries import Entry, Line, plain_number
 from course_utils.explain.paste.log import Log
 
 _STOP = re.compile(
@@ -43,7 +43,7 @@ def reasoning_cut(beside: Beside, log: Log) -> Iterator[Finding]:
     proof = (
         f"{stop[0].where} says: {stop[1][0]}",
         f"{limit[0].where} says: {limit[1][0]}",
-        f"{mean[0].where} says: {mean[0].text.strip()[:MAX_QUOTE]}",
+        mean[0].says,
         *shown,
     )
     why = CUT.format(stop=f"'{stop[1]['what']}'", mean=short, limit=most)
@@ -70,6 +70,6 @@ def _longer_elsewhere(beside: Beside, log: Log, short: float) -> Iterator[str]:
     parts: list[Line | Entry] = [*(line for _, line in beside.lines), *log.entries]
     for part in parts:
         found = _LONGER.search(part.text)
-        if found and float((found["n"] or found["m"]).replace(",", "")) > TIMES * short:
-            yield f"{part.where} says: {part.text.strip()[:MAX_QUOTE]}"
+        if found and plain_number(found["n"] or found["m"]) > TIMES * short:
+            yield part.says
             return

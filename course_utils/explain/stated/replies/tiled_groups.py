@@ -6,7 +6,7 @@ from itertools import groupby
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 
 _G = r"(?P<g>[A-Za-z_][\w.]*|\d+)"
@@ -111,8 +111,8 @@ def groups_of_other_prompts(beside: Beside, log: Log) -> Iterator[Finding]:
         return
     (code, _), (grouped, _) = pair[0][0], pair[1]
     proof = (
-        f"{code.where} says: {code.text.strip()[:MAX_QUOTE]}",
-        f"{grouped.where} says: {grouped.text.strip()[:MAX_QUOTE]}",
+        code.says,
+        grouped.says,
         *([shown] if shown and shown != "together" and words[0] == TILED else []),
     )
     why, weight = MIXED.format(order=words[0], groups=words[1]), 9.2 if proof[2:] else 8.2

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line, place
+from course_utils.explain.paste.entries import Entry, Line, place
 from course_utils.explain.paste.log import Log
 
 _PARAMETERS = re.compile(r"\bin\s+.*\bnamed_parameters\(|=\s*(?:dict|list)\(.*\bnamed_parameters\(")
@@ -57,7 +57,7 @@ def router_bias_left(beside: Beside, log: Log) -> Iterator[Finding]:
     if not loop or not sends or not moves or beside.matching(_STANDS) or beside.matching(_WHOLE):
         return
     shown = [*_counts(lines), *_parts(log, lines)]
-    proof = [f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}" for line, _ in (loop, moves)]
+    proof = [line.says for line, _ in (loop, moves)]
     against = () if shown else ("no numbers of engine and trainer are read beside it",)
     key, weight = "stale_sampler", 9.2 if shown else 6.4
     of = (key, weight, loop[0], (*proof, *shown), against)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside, Setting
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line, plain_number
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.quantiles import counted
 
@@ -83,7 +83,7 @@ def cut_pairs(beside: Beside, log: Log) -> Iterator[Finding]:
     if long is None or not alike:
         return
     line, name, tokens = long
-    proof = (limit.said, f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}", *alike)
+    proof = (limit.said, line.says, *alike)
     part = {"min": "all", "median": "half"}.get(name) or f"{100 - int(name[1:])} %"
     why, advice = (FORKS_CUT, LATER_CUT) if forks else (PAIRS_CUT, LONGER_PAIRS)
     why = why.format(limit.value, part, f"{tokens:g}")
@@ -113,7 +113,7 @@ def _long_prompts(beside: Beside, limit: Setting) -> tuple[Line, str, float] | N
         if not (told := _OF_PROMPTS.search(line.text)):
             continue
         for found in _QUANTILE.finditer(line.text, told.end()):
-            name, tokens = found["name"].lower(), float(found["value"].replace(",", ""))
+            name, tokens = found["name"].lower(), plain_number(found["value"])
             is_low = name in ("min", "median") or (name[0] == "p" and int(name[1:]) <= 50)
             if is_low and tokens >= (limit.number or 0):
                 return line, name, tokens

@@ -74,7 +74,7 @@ def each_reads_all(beside: Beside, log: Log) -> Iterator[Finding]:
     is_own = seed is not None and "rank" in seed["what"] and not alike
     made = loader.text.strip().rstrip(",")[:MAX_QUOTE]
     proof = [
-        f"{several[0].where} says: {several[0].text.strip()[:MAX_QUOTE]}",
+        several[0].says,
         f"{loader.where} says: {made}, and nothing of a sampler",
         *([f"each process has one seed: {seed[0]}"] if seed and not is_own else []),
         *([alike[1]] if alike else []),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log, finite
 
 _TAKEN = re.compile(
@@ -66,11 +66,11 @@ def held_out_of_the_training_rows(beside: Beside, log: Log) -> Iterator[Finding]
     fresh = next((one for one in lines[at + 1 :] if _FRESH.search(one.text)), None)
     series = log.series("eval_loss")
     proof = [
-        f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}",
+        line.says,
         *([f"{none[0].where} says: {none[1]}"] if none else []),
         f"the loss of the evaluation falls with the training: {losses[0]:.4g} at "
         f"{series[0][0].where}, {losses[-1]:.4g} at {series[-1][0].where}",
-        *([f"{fresh.where} says: {fresh.text.strip()[:MAX_QUOTE]}"] if fresh else []),
+        *([fresh.says] if fresh else []),
     ]
     why = TAKEN.format(held=taken["held"], rows=taken["rows"])
     yield Finding("rows_in_both", 8.6, line, tuple(proof), why=why, advice=APART)

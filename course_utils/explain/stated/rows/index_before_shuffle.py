@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import calls, name_of, statements
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import listed, thirds
 
@@ -53,7 +53,7 @@ def looked_up_by_an_old_number(beside: Beside, log: Log) -> Iterator[Finding]:
                 continue
             (first, _), (second, how) = numbered[name], moved[name]
             lines = list(dict.fromkeys((first, second, line)))
-            proof = [f"{at.where} says: {at.text.strip()[:MAX_QUOTE]}" for at in lines]
+            proof = [at.says for at in lines]
             proof += _rewards(log)
             why = OTHER_ROWS.format(what=f"{how}()", where=text)
             advice = CARRY.format(what=how)

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.side_tables import side_tables
 
@@ -72,7 +72,7 @@ def numbered_in_each_file(beside: Beside, log: Log) -> Iterator[Finding]:
             continue
         if not shown and (how == NAMED or not hits or max(hits) > LOW):
             return
-        proof = [f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}" for line in code]
+        proof = [line.says for line in code]
         weight = 9.0 if shown else 6.6
         why = TWO_MAPS.format(how=how)
         at, said = code[0], (*proof, *shown)

@@ -7,7 +7,7 @@ from itertools import combinations
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.stated.rows.label_maps import ONE_MAP
 
@@ -71,7 +71,7 @@ def names_in_two_orders(beside: Beside, log: Log) -> Iterator[Finding]:
         fixed = SOME.format(names=", ".join(same[:3]), has=has) if same else NONE
         where = f"{_said(one)}; {_said(other)}"
         why = TWO_ORDERS.format(where=where, fixed=fixed)
-        proof = [f"{x.line.where} says: {x.line.text.strip()[:MAX_QUOTE]}" for x in (one, other)]
+        proof = [x.line.says for x in (one, other)]
         at, told = other.line, (*proof, *low)
         yield Finding("evaluation_rows_differ", 8.4, at, told, why=why, advice=ONE_MAP)
         return
@@ -93,7 +93,7 @@ def counted_from_another_number(beside: Beside, log: Log) -> Iterator[Finding]:
         if not is_near and not rates:
             return
         shown = [ours, theirs, *([biased[0]] if is_near else [])]
-        proof = [f"{x.where} says: {x.text.strip()[:MAX_QUOTE]}" for x in shown] + rates
+        proof = [x.says for x in shown] + rates
         why = BY_ONE.format(ours=min(first), theirs=min(second))
         why = why if min(second) > min(first) else why.replace("one below", "one above")
         advice = ADD_ONE.format(by=min(second) - min(first))
@@ -164,7 +164,7 @@ def _fell(lines: list[Line], log: Log) -> list[str] | None:
     if best < HIGH or not low:
         return None
     line, rate = low[0]
-    return [f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}: {rate:g}, where {best:g} is told"]
+    return [f"{line.says}: {rate:g}, where {best:g} is told"]
 
 
 def _low_rates(lines: list[Line], log: Log) -> list[str]:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line, place
+from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line, place, plain_number
 from course_utils.explain.paste.log import Log
 
 _HELD = r"(?:test|eval\w*|val\w*|dev|bench\w*|held[-_ ]?out)"
@@ -39,9 +39,9 @@ def counted_in_both(beside: Beside, log: Log) -> Iterator[Finding]:
     for _, line in beside.lines:
         if (found := _SAID.search(line.text)) is None:
             continue
-        number, whole = (float(found[name].replace(",", "")) for name in ("n", "of"))
+        number, whole = (plain_number(found[name]) for name in ("n", "of"))
         if whole >= number >= SHARE * whole:
-            said = f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}"
+            said = line.says
             why = COUNTED.format(shown=f"{number:g} of {whole:g}")
             yield Finding("rows_in_both", SURE, line, (said,), why=why)
             return

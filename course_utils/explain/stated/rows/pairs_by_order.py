@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import bound, name_of, statements
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.stated.rows.orders import Order, Orders, sense_of, sorted_in_place
 
@@ -64,7 +64,7 @@ def turned_by_its_order(beside: Beside, log: Log) -> Iterator[Finding]:
     role, order, line, sense = next((one for one in wrong if one[0] == "chosen"), wrong[0])
     lines = {one.where: one for one in (order.line, line)}
     tested = lost(beside)
-    proof = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in lines.values()]
+    proof = [one.says for one in lines.values()]
     of = {"quantity": order.quantity, "sense": SENSES[sense]}
     end = {"low": "lowest", "high": "highest"}[order.end]
     why = WORST.format(**of, end=end, role=role)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.stated.rows.orders import sense_of
 from course_utils.explain.stated.rows.pairs_by_order import BY_NAME, OTHER_WAY, SENSES, TURNED, lost
@@ -57,7 +57,7 @@ def worse_one_chosen(beside: Beside, log: Log) -> Iterator[Finding]:
 
 def _finding(beside: Beside, lines: list[Line], name: str, sense: str, sorted_by) -> Finding:
     shown = [*([sorted_by[0]] if sorted_by else []), *lines[:2]]
-    proof = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in shown]
+    proof = [one.says for one in shown]
     proof.append(f"so in all {len(lines)} pairs that are shown")
     tested = [*lost(beside), *_below_chance(beside), *_worse_with_n(beside)]
     end = "lower" if sense == "high" else "higher"
@@ -96,7 +96,7 @@ def _below_chance(beside: Beside) -> list[str]:
     for _, line in beside.lines:
         shares = [float(m["share"]) for m in _BELOW_CHANCE.finditer(line.text)]
         if len(shares) > 1 and max(shares) < HALF:
-            return [f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}"]
+            return [line.says]
     return []
 
 

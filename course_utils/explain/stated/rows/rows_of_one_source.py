@@ -2,7 +2,7 @@
 
 import re
 
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line, plain_number
 from course_utils.explain.paste.log import Log, finite
 
 _COUNTED = re.compile(
@@ -25,9 +25,7 @@ def of_fewer(lines: list[Line]) -> list[str]:
     """How many rows there are of how many sources."""
     for line in lines:
         for found in _COUNTED.finditer(line.text):
-            rows, sources = (
-                float((found[n] or found[f"{n}2"]).replace(",", "")) for n in ("rows", "n")
-            )
+            rows, sources = (plain_number(found[n] or found[f"{n}2"]) for n in ("rows", "n"))
             if rows >= FEW * sources and sources:
                 what = found["what"] or found["what2"]
                 return [f"{line.where}: {rows:g} rows of {sources:g} {what}"]
@@ -42,7 +40,7 @@ def falls_elsewhere(lines: list[Line], log: Log) -> list[str]:
         if not _ELSEWHERE.search(line.text) or not scores:
             continue
         if min(scores) < LOWER * max([*scores, *finite(held_out)]):
-            return [f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}"]
+            return [line.says]
     return []
 
 

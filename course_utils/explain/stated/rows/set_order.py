@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import bound, calls, name_of, statements
-from course_utils.explain.paste.entries import MAX_QUOTE, Line, place
+from course_utils.explain.paste.entries import Line, place
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.stated.rows.label_maps import turned
 
@@ -59,7 +59,7 @@ def numbered_by_a_set(beside: Beside, log: Log) -> Iterator[Finding]:
     shown = [*scores, *lower, *([matrix[2]] if matrix else [])]
     if not (told and twice) and not (again and scores) and not (lower or matrix):
         return
-    proof = [f"{made.where} says: {made.text.strip()[:MAX_QUOTE]}", *shown, *twice, *again]
+    proof = [made.says, *shown, *twice, *again]
     why = UNORDERED.format(code=code)
     weight = SURE if shown else FOLLOWS
     yield Finding("evaluation_rows_differ", weight, made, tuple(proof), why=why, advice=IN_ORDER)
@@ -135,7 +135,7 @@ def _lower_each_time(beside: Beside, log: Log) -> list[str]:
 def _told(beside: Beside) -> list[str]:
     """That each start is said to give another number."""
     told = next((one for one in beside.told() if _AGAIN.search(one.text)), None)
-    return [f"{told.where} says: {told.text.strip()[:MAX_QUOTE]}"] if told else []
+    return [told.says] if told else []
 
 
 def _runs(beside: Beside) -> list[str]:
@@ -153,7 +153,7 @@ def _two_programs(beside: Beside, made: Line) -> list[str]:
         call = re.compile(rf"(?<!def )\b{re.escape(above[-1])}\(")
         places = [line for line in lines if call.search(line.text)]
         if len(places) > 1:
-            return [f"{o.where} says: {o.text.strip()[:MAX_QUOTE]}" for o in places[:2]]
+            return [o.says for o in places[:2]]
     scripts = {m["name"]: line for line in lines if (m := _SCRIPT.match(line.text))}
     if len(scripts) > 1:
         return [f"{line.where} says: {line.text.strip()[:80]}" for line in scripts.values()][:2]

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said
 
@@ -60,7 +59,7 @@ def siblings_in_a_batch(beside: Beside, log: Log) -> Iterator[Finding]:
     several = beside.matching(_SEVERAL)
     proof = [f"{said(entry, 'loss')} at {entry.where}, which is ln {k}; beside it 1/{k}"]
     rows = [one for one in (by_length, in_batch, several) if one]
-    proof += [f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}" for line, _ in rows]
+    proof += [line.says for line, _ in rows]
     why = TOGETHER.format(k=k, less=k - 1, floor=math.log(k))
     of = ("positives_twice", 9.0, by_length[0], tuple(proof))
     yield Finding(*of, why=why, advice=KEEP_APART)

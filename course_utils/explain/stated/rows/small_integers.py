@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.sentences import is_prose
 
@@ -58,7 +58,7 @@ def ids_cut(beside: Beside, log: Log) -> Iterator[Finding]:
     vocabulary = _above(lines, ends)
     if vocabulary is None and not _apart(lines):
         return
-    proof = [f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}", *(vocabulary or ()), *shown]
+    proof = [line.says, *(vocabulary or ()), *shown]
     names = {"type": kind, "last": ends - 1}
     of = ("ids_wrapped", SHOWN if shown else SAID, line, tuple(proof))
     yield Finding(*of, why=WRAP.format(**names), advice=WIDER.format(**names))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import bound, calls, name_of, statements
-from course_utils.explain.paste.entries import MAX_QUOTE, Line, place
+from course_utils.explain.paste.entries import Line, place
 from course_utils.explain.paste.log import Log
 from course_utils.explain.stated.rows.rows_of_one_source import falls_elsewhere, of_fewer
 
@@ -84,7 +84,7 @@ def _finding(beside: Beside, log: Log, made: _Made, line: Line) -> Finding | Non
     if not made.is_copied and (not lower or beside.matching(_BY_SOURCE)):
         return None
     shown = dict.fromkeys([made.line, line, *both])
-    proof = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in shown]
+    proof = [one.says for one in shown]
     why = BOTH_SIDES.format(how=made.how)
     weight = SURE if both or (fewer and lower) else LIKELY
     told = (*proof, *fewer, *lower)

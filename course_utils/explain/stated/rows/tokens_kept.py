@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.numbers import said
 
@@ -67,7 +67,7 @@ def kept_without_the_tokenizer(beside: Beside, log: Log) -> Iterator[Finding]:
     shown, loss = _other_ids(lines), _no_words(log, beside)
     if not shown and not loss:
         return
-    proof = [f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}" for line in (key, kept[0])]
+    proof = [line.says for line in (key, kept[0])]
     weight = SHOWN if shown else FOLLOWS
     proof += [*shown, *loss]
     yield Finding("rows_prepared_before", weight, key, tuple(proof), why=OF_ANOTHER, advice=NAME_IT)

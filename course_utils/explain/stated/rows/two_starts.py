@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import calls, name_of, statements
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.stated.served.starts_at_one_end import at_one_end
 
@@ -59,7 +59,7 @@ def two_starts(beside: Beside, log: Log) -> Iterator[Finding]:
         yield one
         return
     for line in _shown(beside):
-        proof = (f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}",)
+        proof = (line.says,)
         yield Finding("double_bos", SHOWN, line, proof, why=TWICE, advice=ONE)
         return
     code, counted = _by_code(beside), _one_more(beside)
@@ -71,7 +71,7 @@ def two_starts(beside: Beside, log: Log) -> Iterator[Finding]:
     if len(shown) == len(code):
         return
     at, weight = code[-1], COUNTED if counted else BY_CODE
-    said = dict.fromkeys(f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in shown)
+    said = dict.fromkeys(one.says for one in shown)
     proof = list(said)
     if learnt:
         start = _LEARNT.match(learnt.text)["id"]

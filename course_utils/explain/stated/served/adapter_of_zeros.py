@@ -55,7 +55,7 @@ def saved_before_it_learnt(beside: Beside, log: Log) -> Iterator[Finding]:
     proof = [f"{at.where} and {len(of_b) - 1} more: {at.text.strip()[:MAX_QUOTE]}"]
     proof += [times[2]] if times else []
     if ties := beside.matching(_TIES):
-        proof.append(f"{ties[0].where} says: {ties[0].text.strip()[:MAX_QUOTE]}")
+        proof.append(ties[0].says)
     if not times and moved[0] == moved[2]:
         return
     why = NOTHING_IN_IT + (BEFORE_IT.format(file=times[0], first=times[1]) if times else "")

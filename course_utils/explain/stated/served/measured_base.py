@@ -6,7 +6,6 @@ from itertools import pairwise
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE
 from course_utils.explain.paste.log import Log
 from course_utils.explain.stated.served.served_base import like_the_base
 
@@ -47,7 +46,7 @@ def base_is_measured(beside: Beside, log: Log) -> Iterator[Finding]:
     alike = like_the_base([*lines, *log.entries])
     if alike:
         line, named = found
-        proof = (f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}", *alike)
+        proof = (line.says, *alike)
         why = NOT_NAMED.format(base=named["base"])
         yield Finding("adapter_not_loaded", SURE, line, proof, why=why, advice=GIVE_IT)
 
@@ -61,7 +60,7 @@ def adapter_is_off(beside: Beside, log: Log) -> Iterator[Finding]:
         if _OFF.search(line.text) and _MEASURES.search(below.text):
             if re.search(r"\b(?:ref|base|before)\w*\s*=", below.text):
                 continue  # the base is measured on purpose
-            proof = tuple(f"{x.where} says: {x.text.strip()[:MAX_QUOTE]}" for x in (line, below))
+            proof = tuple(x.says for x in (line, below))
             of = ("adapter_not_loaded", SURE, line, proof)
             yield Finding(*of, why=SWITCHED_OFF, advice=SWITCH_ON)
             return

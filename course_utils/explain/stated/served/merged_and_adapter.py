@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 
 _PATH, _OUT, _BOTH, _CODE = (
@@ -49,7 +49,7 @@ def put_on_twice(beside: Beside, log: Log) -> Iterator[Finding]:
     for line, path in _with_adapter(lines):
         if path in merged and path not in trained_on and merged[path] is not line:
             rows = (merged[path], line)
-            proof = tuple(f"{x.where} says: {x.text.strip()[:MAX_QUOTE]}" for x in rows)
+            proof = tuple(x.says for x in rows)
             why = TWICE.format(path=path)
             yield Finding("merged_not_equal", SURE, line, proof, why=why, advice=ONE_OF_BOTH)
             return

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line, place
+from course_utils.explain.paste.entries import Line, place
 from course_utils.explain.paste.log import Log
 
 _RANK = r"(?:\w+(?:\.\w+)*\.)?(?:\w+\[['\"])?\b(?:lora_)?(?:r|rank)\b(?:['\"]\])?"
@@ -51,8 +51,8 @@ def merged_at_another_scale(beside: Beside, log: Log) -> Iterator[Finding]:
     trained, merged = forms if is_rooted else forms[::-1]
     by = _numbers(int(size[1]), int(alpha[1]), is_rooted) if size and alpha else ""
     proof = [
-        f"{rooted[0].where} says: {rooted[0].text.strip()[:MAX_QUOTE]}",
-        f"{code[0].where} says: {code[0].text.strip()[:MAX_QUOTE]}",
+        rooted[0].says,
+        code[0].says,
         *(_measured(beside, math.sqrt(int(size[1]))) if size else ()),
     ]
     so = TOO_SMALL if is_rooted else TOO_LARGE

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 
 _ASKS = re.compile(
@@ -44,8 +44,6 @@ def merged_nothing(beside: Beside, log: Log) -> Iterator[Finding]:
         answer = line if _ON_IT.search(line.text) else below
         if answer is below and not _NOTHING.match(below.text):
             continue
-        proof = tuple(
-            f"{x.where} says: {x.text.strip()[:MAX_QUOTE]}" for x in dict.fromkeys((line, answer))
-        )
+        proof = tuple(x.says for x in dict.fromkeys((line, answer)))
         yield Finding("merged_not_equal", SURE, line, proof, why=NOTHING, advice=KEEP_IT)
         return

@@ -60,7 +60,7 @@ def base_counts_twice(beside: Beside, log: Log) -> Iterator[Finding]:
         f"{begun[0].where} says: {begun[1]}",
         f"{served[0].where} says: {served[1].strip()[:MAX_QUOTE]}",
         *sizes,
-        *([f"{wrong[0].where} says: {wrong[0].text.strip()[:MAX_QUOTE]}"] if wrong else []),
+        *([wrong[0].says] if wrong else []),
     ]
     weight = 9.0 if sizes else 8.4 if wrong else 6.4
     why = TWICE.format(how=how)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line, place
+from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line, place, plain_number
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.scores import scores
 
@@ -79,7 +79,7 @@ def _finding(one: Lengths, other: Lengths, steady: float, beside: Beside, log: L
     names = [name for name in one.values if name in other.values and name != "max"]
     which = ", ".join(f"{n} {one.values[n]:g} and {other.values[n]:g}" for n in names)
     lines = [one.line, other.line]
-    proof = [f"{x.where} says: {x.text.strip()[:MAX_QUOTE]}" for x in lines]
+    proof = [x.says for x in lines]
     proof += [f"{system[0].where} says: {system[1].strip()[:MAX_QUOTE]}"] if system else []
     low = next(scores(x for _, x in beside.lines if place(x) > place(other.line)), None)
     proof += [f"{low[0].where}: {low[1]} {low[2]:g}"] if low else []
@@ -96,7 +96,7 @@ def lengths(parts: Iterable[Line | Entry]) -> list[Lengths]:
     ordered, found = sorted(parts, key=place), []
     for number, line in enumerate(ordered):
         values = {
-            _NAMES.get(m["name"].lower(), m["name"].lower()): float(m["value"].replace(",", ""))
+            _NAMES.get(m["name"].lower(), m["name"].lower()): plain_number(m["value"])
             for m in _STAT.finditer(line.text)
         }
         above = " \n".join(x.text for x in ordered[max(0, number - ABOVE) : number + 1])

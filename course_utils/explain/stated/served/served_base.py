@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.sentences import is_prose
 
@@ -75,7 +75,7 @@ def base_is_asked(beside: Beside, log: Log) -> Iterator[Finding]:
         *([first[0]] if first else []),
         *filter(None, (asked, by_name)),
     ]
-    proof = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in dict.fromkeys(shown)]
+    proof = [one.says for one in dict.fromkeys(shown)]
     weight = SURE if asked and (alike or first) else SAID if asked or alike else HINTED
     why = NOT_ASKED.format(name=name) + (OF_THE_LIST if first and has else "")
     advice = NAME_IT.format(name=name if has else "its name")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.paste.entries import Entry, Line
 from course_utils.explain.paste.log import Log
 
 _FORMS = {  # what begins a turn
@@ -85,7 +85,7 @@ def another_prompt(beside: Beside, log: Log) -> Iterator[Finding]:
     effect = [*worse, *_cut(beside)]
     if not effect:
         return
-    proof = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one, _ in (trained, served)]
+    proof = [one.says for one, _ in (trained, served)]
     shown = f"laid out as {served[1]}" if served[1] else "bare text"
     why = ANOTHER.format(trained=trained[1], served=shown)
     why += "; the weights score well elsewhere and are not to blame" if worse else ""
@@ -102,7 +102,7 @@ def _rendered_by_the_server(
     if chat is None or template is not None or not effect:
         return
     shown = (trained[0], chat[0])
-    proof = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in shown]
+    proof = [one.says for one in shown]
     why = ANOTHER.format(trained=trained[1], served="made by the chat template of its tokenizer")
     untold = "which template that is: print the prompt that the server renders"
     of = ("template_differs", FOLLOWS, chat[0], (*proof, *effect))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line, place
+from course_utils.explain.paste.entries import Line, place
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.scores import fell
 
@@ -65,7 +65,7 @@ def another_system(beside: Beside, log: Log) -> Iterator[Finding]:
     worse = fell(sorted([*lines, *log.entries], key=place))
     if not worse:
         return
-    said = [f"{x.line.where} says: {x.line.text.strip()[:MAX_QUOTE]}" for x in (heard[0], other)]
+    said = [x.line.says for x in (heard[0], other)]
     sent = f'"{other.text[:80]}"' if other.text else "none"
     built_in = BUILT_IN if _BUILT_IN.search(other.text) else ""
     why = ANOTHER.format(trained=heard[0].text[:80], served=sent, built_in=built_in)

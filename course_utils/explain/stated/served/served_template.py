@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.sentences import is_prose
 
@@ -63,7 +63,7 @@ def another_template(beside: Beside, log: Log) -> Iterator[Finding]:
     fine = next((one for one in (*lines, *log.entries) if _STOPS.search(one.text)), None)
     got = next((one for one in lines if _GOT.search(one.text)), None)
     shown = [trained[0], served[0], *(one for one in (got, effect, fine) if one is not None)]
-    proof = tuple(f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in _once(shown))
+    proof = tuple(one.says for one in _once(shown))
     why = OTHER.format(trained=trained[1], served=f"that of {served[1]}")
     yield Finding("template_differs", SURE, served[0], proof, why=why, advice=DROP)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.stated.served.prompt_lengths import lengths
 
@@ -39,9 +39,7 @@ def at_one_end(beside: Beside, log: Log, code: list[Line]) -> Finding | None:
             continue
         for above, once, ids in rows:
             if _OF_TRAINING.search(above.text) and ids[0] == start != ids[1]:
-                said = [
-                    f"{x.where} says: {x.text.strip()[:MAX_QUOTE]}" for x in (*code, line, once)
-                ]
+                said = [x.says for x in (*code, line, once)]
                 proof = (*said, *_longer_by_one(beside, log))
                 of = ("double_bos", ONE_SIDE, line, proof)
                 return Finding(*of, why=AT_ONE_END.format(id=start), advice=ONLY_THERE)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line, plain_number
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.scores import fell
 
@@ -62,7 +62,7 @@ def tables_left_out(beside: Beside, log: Log) -> Iterator[Finding]:
     if not worse and not small:
         return
     shown = [trained[0], *([parts[0]] if parts else [])]
-    proof = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in shown] + small + worse
+    proof = [one.says for one in shown] + small + worse
     at = parts[0] if parts else trained[0]
     weight = SURE if worse and (parts or small) else FOLLOWS
     why = LEFT_OUT.format(trained=trained[0].where)
@@ -71,9 +71,9 @@ def tables_left_out(beside: Beside, log: Log) -> Iterator[Finding]:
 
 def _too_small(lines: list[Line]) -> list[str]:
     """A file with fewer bytes than numbers were trained."""
-    counts = [(line, _number(m["n"])) for line in lines if (m := _TRAINABLE.search(line.text))]
+    counts = [(line, plain_number(m["n"])) for line in lines if (m := _TRAINABLE.search(line.text))]
     for line in lines:
-        tables = [_number(m["n"]) for m in _OF_TABLE.finditer(line.text)]
+        tables = [plain_number(m["n"]) for m in _OF_TABLE.finditer(line.text)]
         counts += [(line, sum(tables))] if tables else []
     files = [(line, _bytes(m)) for line in lines if (m := _FILE.search(line.text))]
     for line, number in counts:
@@ -84,10 +84,6 @@ def _too_small(lines: list[Line]) -> list[str]:
                     f"{size:.3g} bytes ({file.where})"
                 ]
     return []
-
-
-def _number(text: str) -> float:
-    return float(text.replace(",", ""))
 
 
 def _bytes(found: re.Match) -> float:

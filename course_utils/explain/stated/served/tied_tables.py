@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import MAX_QUOTE, Line, plain_number
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.scores import fell
 
@@ -138,7 +138,7 @@ def _tied(lines: list[Line]) -> Iterator[tuple[Line, str]]:
 def _counts(lines: list[Line]) -> list[str]:
     """Two numbers of parameters in one log: of the model with a second table, and of its base."""
     found = [(line, m["n"] or m["m"]) for line in lines if (m := _COUNT.search(line.text))]
-    sizes = {int(text.replace(",", "")): line for line, text in found}
+    sizes = {int(plain_number(text)): line for line, text in found}
     if len(sizes) != 2:
         return []
     (low, one), (high, other) = sorted(sizes.items())
@@ -147,4 +147,4 @@ def _counts(lines: list[Line]) -> list[str]:
 
 
 def _says(line: Line) -> str:
-    return f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}"
+    return line.says

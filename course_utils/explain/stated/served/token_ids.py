@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line, place
+from course_utils.explain.paste.entries import Line, place
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.scores import fell
 
@@ -46,7 +46,7 @@ def other_ids(beside: Beside, log: Log) -> Iterator[Finding]:
     worse = fell(sorted([*lines, *log.entries], key=place))
     if not worse and not _ASKS.search(below.text):
         return  # numbers of another kind may stand beside tokens, as how often each is written
-    proof = [f"{x.where} says: {x.text.strip()[:MAX_QUOTE]}" for x in (above, below)]
+    proof = [x.says for x in (above, below)]
     why = TWO_IDS.format(which=f"{token} is {one} at {above.where} and {other} at {below.where}")
     of = ("other_tokenizer", SURE if worse else SHOWN, below, (*proof, *worse))
     yield Finding(*of, why=why, advice=SAVE_IT)

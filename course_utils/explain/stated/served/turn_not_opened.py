@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import calls, name_of, statements
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 
 _OPENED = re.compile(
@@ -44,7 +44,7 @@ def turn_not_opened(beside: Beside, log: Log) -> Iterator[Finding]:
     if line is None or not heads:
         return
     shown = [line, *heads[:2]]
-    proof = tuple(f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in shown)
+    proof = tuple(one.says for one in shown)
     weight = SURE if said_so or len(heads) > 1 else SAID
     yield Finding("template_differs", weight, line, proof, why=NOT_OPENED, advice=OPEN_IT)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.columns import rows_of
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line, place
+from course_utils.explain.paste.entries import Entry, Line, place
 from course_utils.explain.paste.log import Log
 
 _METRIC = re.compile(
@@ -75,7 +75,7 @@ def worst_taken_for_best(beside: Beside, log: Log) -> Iterator[Finding]:
     if score is not None and not is_seen:
         return  # another one is kept than the settings say
     told = dict.fromkeys(one[0] for one in (metric, way, kept) if one)
-    shown = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in told]
+    shown = [one.says for one in told]
     proof = (
         *shown,
         f"{name} is {best(numbers):g} at {at.where} and "

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 
 _COUNTED = re.compile(
@@ -42,7 +42,7 @@ def weights_in_another_order(beside: Beside, log: Log) -> Iterator[Finding]:
     code, loss = _code(lines), beside.matching(_IN_A_LOSS)
     if code is None or loss is None:
         return
-    proof = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in (*code, loss[0])]
+    proof = [one.says for one in (*code, loss[0])]
     printed = _printed(lines)
     if printed is None:
         against = ("the order of the counts is not in the log",)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 
 _LIMIT = 65504.0  # of float16
@@ -65,7 +65,7 @@ def _of_rows(beside: Beside, rows: list[Line]) -> Iterator[Finding]:
 
 
 def _finding(beside: Beside, told: list[Line], shown: str) -> Finding:
-    proof = tuple(f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in told)
+    proof = tuple(one.says for one in told)
     old = beside.matching(_WITHOUT_BFLOAT16)
     formats = f"float32 ({old[1]} has no bfloat16)" if old else "bfloat16 or float32"
     why, advice = OUTSIDE.format(shown=shown), WIDER.format(formats=formats)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line, place
+from course_utils.explain.paste.entries import Entry, Line, place
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import trend
 
@@ -38,7 +38,7 @@ def still_in_the_first_step(beside: Beside, log: Log) -> Iterator[Finding]:
     if not is_so or len(later) < FEWEST:
         return
     at, then = begin[0][3], later[0][3]
-    proof = tuple(f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in (at, then))
+    proof = tuple(one.says for one in (at, then))
     yield Finding("adapter_begins_at_0", 6.0, at, proof, why=AT_ZERO)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import bound, calls, name_of, statements
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line, place
+from course_utils.explain.paste.entries import Entry, Line, place
 from course_utils.explain.paste.log import Log
 
 _FIXED = re.compile(
@@ -53,7 +53,7 @@ def summed_over_rows(beside: Beside, log: Log) -> Iterator[Finding]:
     at: Line | Entry | None = None
     if code:
         at, name, mean, shown = code
-        proof += [f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}" for line in shown]
+        proof += [line.says for line in shown]
     if table:
         where, told, column = table
         at, name = at or where, name if code else column

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line, place
+from course_utils.explain.paste.entries import Line, place
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import listed, trend
 
@@ -68,7 +68,7 @@ def made_before(beside: Beside, log: Log) -> Iterator[Finding]:
         return
     made, later, what = found
     alike, grown = _alike(lines, later), _grown(log)
-    proof = [f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}" for line in (made, later)]
+    proof = [line.says for line in (made, later)]
     proof += [*_sizes(lines), *alike, *grown]
     is_table = "embedding" in what
     why = BEFORE.format(what=what) + ("." + LIKE_NEW if alike and is_table else "")

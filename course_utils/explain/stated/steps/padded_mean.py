@@ -9,7 +9,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import bound, name_of, statements
 from course_utils.explain.paste.columns import Row, rows_of
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.paste.entries import Entry, Line
 from course_utils.explain.paste.log import Log
 
 _SUM = re.compile(r"^(?:\w+_)?(?:nll|loss|ce|xent)_?sum$|^(?:sum|total)_?(?:nll|loss|ce)$")
@@ -47,7 +47,7 @@ def divided_by_the_padding(beside: Beside, log: Log) -> Iterator[Finding]:
     if not table and not code:
         return
     at: Line | Entry = code or table[0]
-    proof = [f"{code.where} says: {code.text.strip()[:MAX_QUOTE]}"] if code else []
+    proof = [code.says] if code else []
     proof += table[1] if table else []
     steady = STEADY_BY_TOKEN.format(table[2]) if table and table[2] else ""
     weight = 9.2 if table else 7.0

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import bound, calls, name_of, statements
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.sentences import is_prose
 
@@ -45,7 +45,7 @@ def plain_difference_in_the_loss(beside: Beside, log: Log) -> Iterator[Finding]:
     found = _in_code(beside) or _in_settings(beside)
     if not found:
         return
-    proof = tuple(f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}" for line in found)
+    proof = tuple(line.says for line in found)
     yield Finding("kl_without_effect", 8.6, found[0], proof, why=K1, advice=K3)
 
 

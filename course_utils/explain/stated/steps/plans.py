@@ -7,7 +7,7 @@ from itertools import islice
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line, place
+from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line, place, plain_number
 from course_utils.explain.paste.log import Log
 
 _FROM = re.compile(r"Continuing training from global step (\d+)")
@@ -93,7 +93,7 @@ def _parts(log: Log, beside: Beside) -> Iterator[Entry | Line]:
 
 
 def _number(pattern: re.Pattern, found: tuple[Line, str]) -> int:
-    return int(pattern.search(found[1])[1].replace(",", ""))
+    return int(plain_number(pattern.search(found[1])[1]))
 
 
 def _more_steps_than_rows(log: Log, beside: Beside) -> Finding | None:
@@ -105,7 +105,7 @@ def _more_steps_than_rows(log: Log, beside: Beside) -> Finding | None:
     patterns = (_ROWS, _EPOCHS, _BATCH)
     rows, epochs, batch = (_number(*pair) for pair in zip(patterns, parts, strict=True))
     steps = math.ceil(rows * replies / max(batch, 1)) * epochs
-    plans = [(part, int(found[1].replace(",", ""))) for part, found in _plans(log, beside)]
+    plans = [(part, int(plain_number(found[1]))) for part, found in _plans(log, beside)]
     part, most = max(plans, key=lambda pair: pair[1], default=(None, 0))
     if part is None or most < MORE * (steps + epochs):
         return None
@@ -152,7 +152,7 @@ def _apart(one: int, other: int) -> bool:
 
 
 def _count(words: str) -> int:
-    return int(_OF_FILE.search(words)[1].replace(",", ""))
+    return int(plain_number(_OF_FILE.search(words)[1]))
 
 
 def _replies_to_a_prompt(log: Log, beside: Beside) -> int | None:

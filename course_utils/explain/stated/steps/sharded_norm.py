@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE
 from course_utils.explain.paste.log import Log
 
 _WRAPPED = re.compile(r"=\s*(?:FSDP|FullyShardedDataParallel)\(")
@@ -49,7 +48,7 @@ def clipped_by_shard(beside: Beside, log: Log) -> Iterator[Finding]:
     if beside.matching(_NEWER) or beside.matching(_SAME):
         return
     apart = next(((line, one) for line in beside.told() if (one := _APART.search(line.text))), None)
-    proof = [f"{line.where} says: {line.text.strip()[:MAX_QUOTE]}" for line, _ in (wrapped, clips)]
+    proof = [line.says for line, _ in (wrapped, clips)]
     proof += [f"{apart[0].where} says: {apart[1][0]}"] if apart else []
     of = ("clipped_by_shard", SHOWN if apart else SAID, clips[0], tuple(proof))
     yield Finding(*of, why=OWN_SHARDS, advice=OF_ALL_SHARDS)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 
 _STEPS = (
@@ -60,7 +60,7 @@ def skipped_by_steps(beside: Beside, log: Log) -> Iterator[Finding]:
         return
     if "%" in several[1] and not re.search(r"global|optim|update|complet", name):
         return  # it may count batches
-    proof = [f"{one.where} says: {one.text.strip()[:MAX_QUOTE]}" for one in (line, several[0])]
+    proof = [one.says for one in (line, several[0])]
     proof += _printed(lines, number)
     factor = f" ({number} of them)" if number else ""
     why = TOO_FEW.format(factor=factor)
