@@ -53,7 +53,7 @@ _SETTING = re.compile(r"\b(\w+_\w+)='?([\w.]+)'?")
 
 def with_what_is_in_force(one: Finding, beside: Beside, log: Log) -> Finding:
     """The finding, which then leaves out what its log has already of its fix and next look."""
-    printed = [line.text for _, line in beside.lines if not is_prose(line.text)]
+    printed = [line.text for line in beside.words if not is_prose(line.text)]
     printed += [
         name for entry in log.entries[-1:] + log.entries[:1] for name in entry.names.values()
     ]

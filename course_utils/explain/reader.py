@@ -165,7 +165,7 @@ def _is_answered(one: Finding, log: Log, beside: Beside) -> bool:
 
 
 def _other_lines(one: Finding, beside: Beside) -> Iterator[str]:
-    return (line.text for _, line in beside.lines if line.where != one.at.where)
+    return (line.text for line in beside.words if line.where != one.at.where)
 
 
 def _ranked(found: list[Finding], hints: list[Finding]) -> tuple[Finding, ...]:

@@ -101,7 +101,7 @@ class Mention:
 def mentions(beside: Beside) -> Iterator[Mention]:
     """The topics that lines without numbers speak of, the one that says most first."""
     taken: set[str] = set()
-    words = [line for _, line in beside.lines if not _OF_CODE.search(line.text)]
+    words = [line for line in beside.words if not _OF_CODE.search(line.text)]
     for pattern, bring in _COMPILED:
         line = next((one for one in words if pattern.search(one.text)), None)
         if line is not None and bring.startswith("the traceback") and _is_whole(words):

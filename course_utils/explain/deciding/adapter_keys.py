@@ -48,7 +48,7 @@ CONVERT = (
 
 def apart(one: Finding, beside: Beside, log: Log) -> Finding:
     """Experts in one tensor in the file, one by one in the model."""
-    keys = [(line, key) for _, line in beside.lines for key in _KEY.findall(line.text)]
+    keys = [(line, key) for line in beside.words for key in _KEY.findall(line.text)]
     missing = [(line, key) for line, key in keys if _MISSING.search(line.text)]
     kept = [(line, key) for line, key in keys if not _MISSING.search(line.text)]
     wanted = next((pair for pair in missing if _OF_ONE_EXPERT.search(pair[1])), None)
@@ -109,7 +109,7 @@ def _short(key: str) -> str:
 
 def _zeros(beside: Beside) -> list[str]:
     """What a prompt answers to the question how many lora_B are 0."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     for at, line in enumerate(lines[:-1]):
         if _SIZE.search(line.text) and _IS_ZERO.match(lines[at + 1].text):
             return [f"{lines[at + 1].where} says 0 to {line.text[:MAX_QUOTE]}"]

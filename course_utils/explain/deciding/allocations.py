@@ -175,7 +175,7 @@ def _fragments(one: Finding, asked: re.Match | None) -> Told:
 
 def _vocabulary(beside: Beside) -> int | None:
     """The size of the vocabulary where a shape or a setting gives it."""
-    for _, line in beside.lines:
+    for line in beside.words:
         if found := _VOCABULARY.search(line.text):
             return int(next(group for group in found.groups() if group))
     return None

@@ -44,12 +44,12 @@ class _Shapes:
 
 def shapes(beside: Beside) -> tuple[Line, str, str, str] | None:
     """The line that decides why shapes differ, its shapes, why, and the fix; None if none does."""
-    pairs = [(line, pair) for _, line in beside.lines if (pair := _shapes(line.text))]
+    pairs = [(line, pair) for line in beside.words if (pair := _shapes(line.text))]
     for decide in (_flat, _table, _rank, _width):
         for line, pair in pairs:
             if told := decide(pair):
                 return line, pair.said, *told
-    found = (_of_vocabularies(line) for _, line in beside.lines)
+    found = (_of_vocabularies(line) for line in beside.words)
     return next((one for one in found if one), None)
 
 

@@ -42,7 +42,7 @@ def cut(one: Finding, beside: Beside, log: Log) -> Finding:
 def _shape(beside: Beside, length: int) -> str:
     """A batch that is printed with that length."""
     found: list[tuple[Line, re.Match]] = [
-        (line, m) for _, line in beside.lines for m in _ROWS.finditer(line.text)
+        (line, m) for line in beside.words for m in _ROWS.finditer(line.text)
     ]
     fits = [(line, m) for line, m in found if int(m["length"]) == length]
     return f"{fits[-1][0].where} says: {fits[-1][1][0]}" if fits else ""

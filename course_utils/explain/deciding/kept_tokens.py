@@ -51,7 +51,7 @@ def _kept(beside: Beside) -> list[tuple[str, float, Line]]:
     """What of the distribution is sampled from in training: name, value and line, the first of
     each name."""
     values: dict[str, tuple[str, float, Line]] = {}
-    for _, line in beside.lines:
+    for line in beside.words:
         for found in _KEPT.finditer(line.text):
             if not _OF_ANOTHER_USE.search(line.text[: found.start()]):
                 values.setdefault(found["name"], (found["name"], float(found["value"]), line))

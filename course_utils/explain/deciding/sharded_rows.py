@@ -58,7 +58,7 @@ def told(one: Finding, beside: Beside, log: Log) -> Finding:
 
 
 def _sizes(beside: Beside) -> Iterator[tuple[Line, int]]:
-    for _, line in beside.lines:
+    for line in beside.words:
         if found := _SIZE.search(line.text):
             yield line, int(found[1])
 

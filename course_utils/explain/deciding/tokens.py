@@ -136,7 +136,7 @@ def padding(one: Finding, beside: Beside, log: Log) -> Finding:
 def _printed_apart(beside: Beside) -> bool:
     """Whether the tokens of padding and of the end are printed, and are two."""
     shown = (
-        [found[-1] for _, line in beside.lines if (found := p.findall(line.text))]
+        [found[-1] for line in beside.words if (found := p.findall(line.text))]
         for p in (_PAD, _END)
     )
     pads, ends = (_last_of_a_kind(some) for some in shown)

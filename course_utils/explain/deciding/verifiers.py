@@ -72,7 +72,7 @@ def unparsed(one: Finding, beside: Beside, log: Log) -> Finding:
 
 def _bare(beside: Beside) -> tuple[Line, str] | None:
     """An answer without marks of LaTeX, in a line that names answers or just below it."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     for number, line in enumerate(lines):
         if not _GOLD.search(line.text):
             continue
@@ -86,7 +86,7 @@ def _default(one: Finding, beside: Beside, log: Log) -> Line | Entry | None:
     """The line of code that gives the number which the reward has in every entry."""
     parts = one.at.numbers.items() if isinstance(one.at, Entry) else ()
     values = {value for name, value in parts if name.startswith("part:")}
-    for line in (*(line for _, line in beside.lines), *log.entries):
+    for line in (*(line for line in beside.words), *log.entries):
         found = _DEFAULT.search(line.text)
         if found and float(found[1]) in values and float(found[1]) % 1:
             return line
@@ -95,7 +95,7 @@ def _default(one: Finding, beside: Beside, log: Log) -> Line | Entry | None:
 
 def unpaid(one: Finding, beside: Beside, log: Log) -> Finding:
     """The finding with a reply that is shown with the right answer and a score of 0 or less."""
-    lines = sorted((*(line for _, line in beside.lines), *log.entries), key=place)
+    lines = sorted((*(line for line in beside.words), *log.entries), key=place)
     for number, line in enumerate(lines):
         if not (truth := _TRUTH.search(line.text)):
             continue

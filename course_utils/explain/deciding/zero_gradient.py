@@ -7,6 +7,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
 from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.usual_words import NO_INPUT_HAS_GRADIENT
 from course_utils.explain.stated.steps.standstill import ALONE
 
 _SAVES = re.compile(
@@ -28,7 +29,6 @@ _WRAPPED = re.compile(r"\bget_peft_model\(|\bPeftModel\w*\.from_pretrained\(")
 _HANDED_OVER = re.compile(r"\b\w+Trainer\((?!.*peft_config).*\bmodel\b.*")
 _LOADED = re.compile(r"\bPeftModel\w*\.from_pretrained\(.*")
 _TRAINABLE = re.compile(r"is_trainable\s*=\s*True|requires_grad_?\(?\s*=?\s*True")
-_NO_INPUT = re.compile(r"None of the inputs have requires_grad=True")
 _CONFIG = re.compile(r"\bpeft_config\s*=")
 _TRAINED_NAME = re.compile(r"\b(?:\w+\.)+\w*(?:lora_\w+|hada_\w+|vera_\w+)\b")
 _OF_TOWER = re.compile(
@@ -96,7 +96,7 @@ def lost(one: Finding, beside: Beside, log: Log) -> Finding:
         (_of_images_alone(beside), OF_IMAGES_ALONE, ""),
         (_frozen_again(beside), FROZEN_AGAIN, NOT_SEEN),
         (_loaded_frozen(beside), LOADED_FROZEN, NOT_SEEN),
-        (_of(beside, _NO_INPUT), NOT_REACHED, ""),
+        (_of(beside, NO_INPUT_HAS_GRADIENT), NOT_REACHED, ""),
         (_engine(beside), BY_THE_ENGINE, WHICH),
     ):
         if found:

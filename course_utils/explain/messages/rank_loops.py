@@ -44,7 +44,7 @@ def loop_left_alone(one: Finding, beside: Beside) -> Finding:
     spread = beside.matching(SPREAD)
     if spread is None or beside.matching(_TOGETHER):
         return one
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     code = _loop(lines)
     if code is None:
         return one

@@ -127,7 +127,7 @@ def model_on_one_rank(one: Finding, beside: Beside) -> Finding:
     spread = beside.matching(SPREAD)
     if spread is None or one.why.startswith(APART.partition("{")[0]):
         return one
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     for number, line in enumerate(lines):
         leaves, enters = _RETURNS.search(line.text), _ENTERS.search(line.text)
         below = lines[number + 1 : number + 1 + CODE_LINES]
@@ -149,7 +149,7 @@ def model_on_one_rank(one: Finding, beside: Beside) -> Finding:
 
 def _last_of(rank: str, beside: Beside) -> str:
     """The last line in which a rank prints a number of its own; "" if it has none."""
-    for _, line in reversed(beside.lines):
+    for line in reversed(beside.words):
         if _HEAD.match(line.text) or _FRAME.match(line.text) or "NCCL" in line.text:
             continue
         for said in _BY_RANK.split(line.text):

@@ -28,7 +28,7 @@ def spoken(beside: Beside) -> Iterator[Finding]:
     """What a level means that the writer says to last, where no entry shows it."""
     if beside.num_entries:
         return
-    for _, line in beside.lines:
+    for line in beside.words:
         found = _STAYS.search(line.text)
         means = _MEANS.get(canonical(found["name"]) or "") if found else None
         if not found or not means:

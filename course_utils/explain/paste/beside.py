@@ -100,6 +100,11 @@ class Beside:
         self.lines.append((self.num_entries, part))
         self.settings += (Setting(*one, part, self.num_entries, w) for *one, w in _read(part.text))
 
+    @property
+    def words(self) -> list[Line]:
+        """The lines of words, in their order."""
+        return [line for _, line in self.lines]
+
     def of(self, name: str) -> list[Setting]:
         return [one for one in self.settings if one.name == name]
 
@@ -114,7 +119,7 @@ class Beside:
 
     def all_matching(self, pattern: re.Pattern) -> list[tuple[Line, str]]:
         """Every match in all lines, with its line."""
-        return [(line, found[0]) for _, line in self.lines for found in pattern.finditer(line.text)]
+        return [(line, found[0]) for line in self.words for found in pattern.finditer(line.text)]
 
     def within(self, after: str, until: str) -> "Beside":
         """The lines between two places."""
@@ -133,7 +138,7 @@ class Beside:
 
     def prompt_tokens(self) -> tuple[int, Line] | None:
         """How long a prompt is said to be."""
-        for _, line in self.lines:
+        for line in self.words:
             if found := _TOKENS.search(line.text):
                 return int(found[1] or found[2]), line
         return None
@@ -160,8 +165,13 @@ class Beside:
 
     def matching(self, pattern: re.Pattern) -> tuple[Line, str] | None:
         """The first line of all that matches, with what does."""
+        found = self.first(pattern)
+        return found and (found[0], found[1][0])
+
+    def first(self, pattern: re.Pattern) -> tuple[Line, re.Match] | None:
+        """The same, with the match itself."""
         found = ((line, pattern.search(line.text)) for _, line in self.lines)
-        return next(((line, match[0]) for line, match in found if match), None)
+        return next(((line, match) for line, match in found if match), None)
 
 
 def _read(text: str) -> Iterator[tuple[str, str, str]]:

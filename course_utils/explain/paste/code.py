@@ -20,7 +20,7 @@ MOST = 12  # lines of one statement
 
 def statements(beside: Beside) -> Iterator[tuple[Line, ast.stmt]]:
     """Every statement that can be read, in its order; a block gives its head, then its lines."""
-    lines = sorted((line for _, line in beside.lines), key=place)
+    lines = sorted((line for line in beside.words), key=place)
     number = 0
     while number < len(lines):
         taken, found = _read(lines[number : number + MOST])

@@ -35,9 +35,7 @@ class Row:
 def rows_of(beside: Beside, log: Log) -> Iterator[Row]:
     """Every row beneath a head of as many words, and every line of at least three pairs."""
     head: list[str] = []
-    parts = [line for _, line in beside.lines] + [
-        e for run in (*log.earlier, log) for e in run.entries
-    ]
+    parts = beside.words + [e for run in (*log.earlier, log) for e in run.entries]
     for part in sorted(parts, key=place):
         cells = [one for one in _BREAK.split(part.text.strip()) if one]
         numbers = [number_of(one.rstrip("%")) for one in cells]

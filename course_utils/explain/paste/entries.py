@@ -137,6 +137,15 @@ def plain_number(text: str) -> float:
     return float(text.replace(",", "").replace("_", ""))
 
 
+def share(text: str) -> float:
+    """A share that is written as one, or in percent.
+
+    >>> share("0.25"), share("25 %")
+    (0.25, 0.25)
+    """
+    return float(text.rstrip("% ")) / (100 if "%" in text else 1)
+
+
 def short(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= MAX_QUOTE else f"{text[: MAX_QUOTE - 3]}..."

@@ -42,7 +42,7 @@ def side_tables(beside: Beside) -> Iterator[SideTable]:
     """Each table of at least three rows with three numbers, which holds no entry of the log."""
     last: list[str] = []
     table: SideTable | None = None
-    for _, line in beside.lines:
+    for line in beside.words:
         if GAP.fullmatch(line.text):
             continue
         found = cells(line.text) or []

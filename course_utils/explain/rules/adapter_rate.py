@@ -69,7 +69,7 @@ def rate_of_a_whole_model(log: Log, beside: Beside) -> Finding | None:
 
 def _named(beside: Beside) -> Line | None:
     """A line that speaks of an adapter: a program's, or else a sentence."""
-    lines = [line for _, line in beside.lines if ADAPTER.search(line.text)]
+    lines = [line for line in beside.words if ADAPTER.search(line.text)]
     return next((one for one in lines if not is_prose(one.text)), next(iter(lines), None))
 
 

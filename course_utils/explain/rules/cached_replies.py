@@ -42,7 +42,7 @@ SWITCH_OFF = (
 
 def answered_by_a_cache(log: Log, beside: Beside) -> Finding | None:
     """Equal requests of which the first takes its time and the others next to none."""
-    parts = [*(line for _, line in beside.lines)]
+    parts = [*(line for line in beside.words)]
     dead = _no_spread(log, [*parts, *log.entries])
     for block in _blocks(parts):
         tokens = {length for _, _, length in block}

@@ -9,8 +9,8 @@ from course_utils.explain.paste.entries import MAX_QUOTE, Line, place
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import listed, thirds
 from course_utils.explain.paste.sentences import is_prose
+from course_utils.explain.paste.usual_words import NO_INPUT_HAS_GRADIENT
 
-_NEEDS_NONE = re.compile(r"None of the inputs have requires_grad=True")
 _MOVED = r"(?:non-?zero|changed|moved|updated|trained|with (?:a )?grad\w*(?! ?(?:is )?none)|learnt)"
 _STILL = (
     r"(?:(?:all |still |exactly )*(?<!non-)(?<!non)zeros?|unchanged|untouched|not moved|"
@@ -80,7 +80,7 @@ def blocks_without_gradient(log: Log, beside: Beside) -> Finding | None:
     have moved, or a loss that stands while something outside of the blocks is trained."""
     if zero := _all_zero(beside):
         return zero
-    warned, counted = beside.matching(_NEEDS_NONE), _counted(beside)
+    warned, counted = beside.matching(NO_INPUT_HAS_GRADIENT), _counted(beside)
     reentrant, mended = beside.matching(_REENTRANT), beside.matching(_NEEDS_SOME)
     if warned is None and (counted is None or reentrant is None or mended):
         return None
@@ -110,7 +110,7 @@ def _all_zero(beside: Beside) -> Finding | None:
     """All B of an adapter are 0 as they were made, and blocks are checkpointed in the default
     way, with nothing that makes their inputs need a gradient."""
     zero, on = _still_zero(beside), beside.matching(_CHECKPOINTS)
-    if zero is None or on is None or beside.matching(_NEEDS_NONE):
+    if zero is None or on is None or beside.matching(NO_INPUT_HAS_GRADIENT):
         return None
     if beside.matching(_NEEDS_SOME) or beside.matching(_NOT_REENTRANT):
         return None
@@ -130,14 +130,14 @@ def _all_zero(beside: Beside) -> Finding | None:
 
 def _still_zero(beside: Beside) -> Line | None:
     """The line of a program that shows it, or else of a sentence."""
-    said = [line for _, line in beside.lines if _ALL_ZERO.search(line.text)]
+    said = [line for line in beside.words if _ALL_ZERO.search(line.text)]
     said = [line for line in said if not _BEFORE.search(line.text)]
     return next((line for line in said if not is_prose(line.text)), next(iter(said), None))
 
 
 def _counted(beside: Beside) -> tuple[Line, int, int] | None:
     """How many adapters have moved, and of how many: as it is said, or as a prompt answers."""
-    for _, line in beside.lines:
+    for line in beside.words:
         for pattern, is_still in () if _BEFORE.search(line.text) else _COUNTS:
             if found := pattern.search(line.text):
                 few, whole = int(found["few"]), int(found["all"])
@@ -147,7 +147,7 @@ def _counted(beside: Beside) -> tuple[Line, int, int] | None:
 
 def _answered(beside: Beside) -> tuple[Line, int, int] | None:
     """The answer to `len(...), sum(...)` where one of the lines above names adapters."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     for number, (asked, below) in enumerate(pairwise(lines)):
         found = _ANSWER.match(below.text)
         about = " ".join(one.text for one in lines[max(0, number - ABOVE) : number + 1])

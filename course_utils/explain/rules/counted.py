@@ -73,7 +73,7 @@ def tool_results_counted(log: Log, beside: Beside) -> Finding | None:
 
 def forced_token_counted(log: Log, beside: Beside) -> Finding | None:
     """Code appends a token to what was sampled and gives all of it the mask 1; the run breaks."""
-    lines = [line for _, line in beside.lines] if log.kind() == "policy" else []
+    lines = beside.words if log.kind() == "policy" else []
     for number, line in enumerate(lines):
         if not (appended := _APPENDS.search(line.text)):
             continue
@@ -155,7 +155,7 @@ def last_step_alone(log: Log, beside: Beside) -> Finding | None:
 
 def _by_place(beside: Beside) -> list[str]:
     """The rows of a table that judges the last step, and one before it."""
-    found = [(line, one) for _, line in beside.lines if (one := _BY_PLACE.search(line.text))]
+    found = [(line, one) for line in beside.words if (one := _BY_PLACE.search(line.text))]
     last = [line for line, one in found if one["last"]]
     others = [line for line, one in found if not one["last"]]
     if not last or not others:

@@ -108,7 +108,7 @@ def teacher_reads_other_ids(log: Log, beside: Beside) -> Finding | None:
 
 def _family(beside: Beside, who: str) -> tuple[Line, tuple[str, int]] | None:
     """The first line that names such a model, and the name and size of its vocabulary."""
-    for _, line in beside.lines:
+    for line in beside.words:
         for found in _NAMED.finditer(line.text):
             known = ((n, size) for n, models, size in _COMPILED if models.search(found["model"]))
             if found["who"].lower() == who and (one := next(known, None)):
@@ -119,7 +119,7 @@ def _family(beside: Beside, who: str) -> tuple[Line, tuple[str, int]] | None:
 def teacher_one_place_on(log: Log, beside: Beside) -> Finding | None:
     """Code that cuts the logits of student and teacher at different ends."""
     cuts: dict[str, tuple[Line, str]] = {}
-    for _, line in beside.lines:
+    for line in beside.words:
         if (found := _CUT_LOGITS.search(line.text)) and not is_prose(line.text):
             of_first = "1:" in found["cut"].replace(" ", "").removesuffix("-1")
             cuts.setdefault(found["who"].lower(), (line, "first" if of_first else "last"))

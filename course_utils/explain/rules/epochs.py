@@ -45,7 +45,7 @@ def falls_by_epochs(log: Log, beside: Beside) -> Finding | None:
 
 def _is_cut(beside: Beside, last: Entry, entry: Entry) -> bool:
     """Whether a line between two entries says that others were left out."""
-    between = (line for _, line in beside.lines if place(last) < place(line) < place(entry))
+    between = (line for line in beside.words if place(last) < place(line) < place(entry))
     return any(_CUT.search(line.text) for line in between)
 
 

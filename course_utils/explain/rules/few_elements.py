@@ -42,7 +42,7 @@ FEWEST, TINY = 3, 10.0  # rows of a table; percent
 
 def few_elements_change(log: Log, beside: Beside) -> Finding | None:
     """A model that is kept in bfloat16, a small rate, and a table in which few elements changed."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     named = (one for one in beside.all_matching(OF_WEIGHTS) if not is_prose(one[0].text))
     kept = next((one for one in named if not _OF_OTHERS.search(one[0].text)), None)
     other = (one for one in beside.all_matching(FLOAT32_KEPT) if not is_prose(one[0].text))

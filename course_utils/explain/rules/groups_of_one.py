@@ -95,7 +95,7 @@ def _one_reply_each(shown: list[Entry], how: str, lines: list[Line]) -> Finding 
 
 def _repeated_once(beside: Beside) -> list[Line]:
     """The lines that count prompts, groups and replies one below the other, all the same."""
-    found = [(line, m) for _, line in beside.lines if (m := _COUNT_ALONE.match(line.text))]
+    found = [(line, m) for line in beside.words if (m := _COUNT_ALONE.match(line.text))]
     kinds = {m["what"].lower()[:4] for _, m in found}
     is_one = len({m["n"].replace(",", "") for _, m in found}) == 1
     return [line for line, _ in found] if len(kinds) > 1 and is_one else []
@@ -129,7 +129,7 @@ def _is_bare(entry: Entry) -> bool:
 
 def _as_many_as_rows(beside: Beside) -> Iterator[str]:
     """A line that counts rows, prompts and groups, and has as many groups as rows."""
-    for _, line in beside.lines:
+    for line in beside.words:
         rows, found = _ROWS.search(line.text), list(_COUNTED.finditer(line.text))
         groups = [int(one["n"]) for one in found if _GROUP.search(one["what"])]
         prompts = [int(one["n"]) for one in found if not _GROUP.search(one["what"])]

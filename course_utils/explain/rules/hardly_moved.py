@@ -76,7 +76,7 @@ def _stands(log: Log) -> str:
 
 def _first(beside: Beside, asked: re.Pattern, said: re.Pattern) -> tuple[Line, float] | None:
     """The first value of an expression that was asked for, or of a number that is said."""
-    told = ((line, m) for _, line in beside.lines if (m := said.search(line.text)))
+    told = ((line, m) for line in beside.words if (m := said.search(line.text)))
     both = ((line, number_of(next(filter(None, m.groups())))) for line, m in told)
     found = (*_answers(beside, asked), *((line, v) for line, v in both if v is not None))
     return next((pair for pair in found if math.isfinite(pair[1])), None)
@@ -84,7 +84,7 @@ def _first(beside: Beside, asked: re.Pattern, said: re.Pattern) -> tuple[Line, f
 
 def _answers(beside: Beside, asked: re.Pattern) -> Iterator[tuple[Line, float]]:
     """What a prompt has answered to each expression of a kind: the value at its place below."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     for line, below in pairwise(lines):
         if not asked.search(line.text):
             continue

@@ -135,7 +135,7 @@ def rows_full_of_prompts(log: Log, beside: Beside) -> Finding | None:
 
 def _prompt_above(limit: float, beside: Beside) -> tuple[Line, int] | None:
     """A prompt that is shown, with its words and signs, if they are as many as the limit."""
-    for _, line in beside.lines:
+    for line in beside.words:
         if (found := _PROMPT.search(line.text)) is None:
             continue
         number = len(re.findall(r"\w+|[^\w\s]", found["text"]))
@@ -146,7 +146,7 @@ def _prompt_above(limit: float, beside: Beside) -> tuple[Line, int] | None:
 
 def _float16(beside: Beside) -> tuple[Line, str] | None:
     """The line of a program, and no sentence, that switches float16 on."""
-    lines = (line for _, line in beside.lines if not is_prose(line.text))
+    lines = (line for line in beside.words if not is_prose(line.text))
     found = ((line, _FLOAT16.search(line.text)) for line in lines)
     return next(((line, match[0]) for line, match in found if match), None)
 

@@ -81,7 +81,7 @@ def ever_fewer_change(log: Log, beside: Beside) -> Finding | None:
 
 def _answers(beside: Beside) -> Iterator[str]:
     """What a prompt answers to the question for the format of what the optimizer holds."""
-    for line, below in pairwise(line for _, line in beside.lines):
+    for line, below in pairwise(line for line in beside.words):
         if _ASKED.match(line.text) and _BFLOAT16.search(below.text):
             answer = below.text.strip()[:60]
             yield f"{below.where} says {answer} to {line.text.strip()[:MAX_QUOTE]}"
@@ -89,7 +89,7 @@ def _answers(beside: Beside) -> Iterator[str]:
 
 def _changed(beside: Beside) -> tuple[str, ...]:
     """The shares of the weights that differ from the start, if one of them is small."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     at = next((n for n, line in enumerate(lines) if _OF_CHANGES.search(line.text)), None)
     if at is None:
         return ()

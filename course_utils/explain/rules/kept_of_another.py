@@ -43,7 +43,7 @@ MAKE_ANEW = (
 
 def kept_of_another(log: Log, beside: Beside) -> Finding | None:
     """Columns of the reference that are found and not computed, and rewards far from 0 at once."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     columns = next((line for line in lines if _COLUMNS.search(line.text)), None)
     skipped = beside.matching(_SKIPPED) or beside.matching(_FOUND)
     first = log.entries[0] if log.entries else None

@@ -7,12 +7,12 @@ from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.numbers import said
+from course_utils.explain.paste.usual_words import OF_KL
 
 _TAKEN = re.compile(  # loss = loss - kl * weight, or loss -= kl * weight, without a minus in front
     r"^\W*(?P<loss>(?:self\.)?\w*loss\w*)\s*(?:=\s*(?:self\.)?\w*loss\w*\s*-|-=)\s*"
     r"(?P<term>[\w.\[\]'\"]*(?:\s*\*\s*[\w.\[\]'\"]+)?)\s*$"
 )
-_OF_KL = re.compile(r"(?<![a-z])kld?(?![a-z])|kl_|_kl", re.IGNORECASE)
 _COEF = re.compile(r"coef|beta|weight|alpha", re.IGNORECASE)
 FEW, RISEN, FAR = 4, 20.0, 0.3  # entries; times the first; nats
 SUBTRACTED = (
@@ -52,12 +52,12 @@ def kl_subtracted(log: Log, beside: Beside) -> Finding | None:
 
 def _code(beside: Beside) -> tuple[Line, re.Match] | None:
     """The line that takes the KL from a loss which no line turns round."""
-    for _, line in beside.lines:
+    for line in beside.words:
         found = _TAKEN.match(line.text.partition("#")[0])
-        if not found or not _OF_KL.search(found["term"]) or not _COEF.search(found["term"]):
+        if not found or not OF_KL.search(found["term"]) or not _COEF.search(found["term"]):
             continue
         turned = re.compile(rf"-\s*\(?{re.escape(found['loss'])}\b(?!\s*-)|maximize\s*=\s*True")
-        if not any(turned.search(other.text) for _, other in beside.lines if other is not line):
+        if not any(turned.search(other.text) for other in beside.words if other is not line):
             return line, found
     return None
 

@@ -10,8 +10,8 @@ from course_utils.explain.paste.code import bound, calls, name_of, statements
 from course_utils.explain.paste.entries import Entry, number_of
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said, trend
+from course_utils.explain.paste.usual_words import OF_KL
 
-_OF_KL = re.compile(r"(?<![a-z])kld?(?![a-z])|kl_|_kl", re.IGNORECASE)
 _OF_REFERENCE = re.compile(r"(?<![a-z])(?:ref|sft|init|base)(?![a-z])|reference", re.I)
 _WORSE = re.compile(  # what a larger coefficient does, or none at all
     r"\b(?:beta|kl[_ -]?(?:coef\w*|weight|penalty))\b[^.;]{0,12}?(?P<low>\d[\d.e-]*) ?(?:->|to|→) ?"
@@ -69,7 +69,7 @@ def _as_it_is_computed(beside: Beside) -> list[str]:
     """Code that makes a KL of the reference minus the policy."""
     for line, statement in statements(beside):
         for target, value in bound(statement):
-            if not _OF_KL.search(name_of(target)) or any(map(_is_exp, calls(value))):
+            if not OF_KL.search(name_of(target)) or any(map(_is_exp, calls(value))):
                 continue
             while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
                 value = value.func.value  # (ref - logp).sum(-1)

@@ -33,7 +33,7 @@ def same_steps(log: Log, beside: Beside) -> Finding | None:
             continue
         old, new = shared[-1]
         names = [n for n in ("step", "loss", "grad_norm") if n in new.numbers]
-        code = [line for _, line in beside.lines if _CHANGED.match(line.text)]
+        code = [line for line in beside.words if _CHANGED.match(line.text)]
         proof = (
             f"{said(old, *names)} at {old.where}, {said(new, *names)} at {new.where}; the losses "
             f"are the same at all {len(shared)} steps that both have",

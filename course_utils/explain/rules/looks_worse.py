@@ -62,7 +62,7 @@ def _by_place(log: Log) -> list[tuple[Entry, float]]:
 
 def _measured(beside: Beside, expected: float) -> tuple[Line, str] | None:
     """A number of accepted tokens that the log has measured, near the expected one."""
-    for _, line in beside.lines:
+    for line in beside.words:
         found = _ACCEPTED.search(line.text)
         for number in _NUMBER.findall(found[0]) if found else ():
             if abs(float(number) - expected) <= NEAR * expected:
@@ -95,7 +95,7 @@ def _tables(beside: Beside) -> list[tuple[Table, Line]]:
     """The tables of an evaluation of one task that have both filters, with their first line."""
     found: list[tuple[Table, Line]] = []
     tasks: list[str] = []
-    for _, line in beside.lines:
+    for line in beside.words:
         if row := _ROW.match(line.text):
             name, pair = row["filter"], (float(row["value"]), float(row["error"]))
             if task := row["task"].strip():

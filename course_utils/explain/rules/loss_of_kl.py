@@ -53,7 +53,7 @@ def _pairs(log: Log) -> list[tuple[float, float]]:
 
 def _rises(beside: Beside) -> str:
     """A line with a held-out score at several steps, each above the one before; or ""."""
-    for _, line in beside.lines:
+    for line in beside.words:
         found = _AT_STEP.findall(line.text) if _JUDGED.search(line.text) else []
         scores = [float(value.rstrip(" %")) for _, value in found]
         rises = all(now >= before for before, now in pairwise(scores))

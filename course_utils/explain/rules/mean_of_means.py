@@ -69,7 +69,7 @@ def mean_of_means(log: Log, beside: Beside) -> Finding | None:
 def _updates(log: Log, beside: Beside) -> Iterator[tuple[list[Micro], Line | Entry, float]]:
     """Micro batches that follow each other, and the line behind them with a loss of its own."""
     runs = [entry for run in (*log.earlier, log) for entry in run.entries]
-    parts = sorted([*(line for _, line in beside.lines), *runs], key=place)
+    parts = sorted([*(line for line in beside.words), *runs], key=place)
     micros: list[Micro] = []
     for part in parts:
         tokens, loss = _TOKENS.search(part.text), _LOSS.search(part.text)

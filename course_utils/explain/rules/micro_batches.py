@@ -100,7 +100,7 @@ def _is_told(entry: Entry) -> bool:
 
 def _headed(beside: Beside, after: int, until: int) -> re.Match | None:
     """The last setting of micro-batches between two places, nearest to the run."""
-    lines: list[Line] = [line for _, line in beside.lines if after < place(line) < until]
+    lines: list[Line] = [line for line in beside.words if after < place(line) < until]
     found = [match for line in lines for match in _HEAD.finditer(line.text)]
     return found[-1] if found else None
 

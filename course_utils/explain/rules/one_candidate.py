@@ -55,7 +55,7 @@ def one_candidate(log: Log, beside: Beside) -> Finding | None:
 
 def _setting(beside: Beside, pattern: re.Pattern) -> tuple[Line, int, str] | None:
     """The last value that a program, and no sentence, has of a setting."""
-    lines = [line for _, line in beside.lines if not is_prose(line.text)]
+    lines = [line for line in beside.words if not is_prose(line.text)]
     found = [(line, matched) for line in lines for matched in pattern.finditer(line.text)]
     if not found:
         return None
@@ -64,7 +64,7 @@ def _setting(beside: Beside, pattern: re.Pattern) -> tuple[Line, int, str] | Non
 
 
 def _program_says(beside: Beside, pattern: re.Pattern) -> bool:
-    return any(pattern.search(x.text) for _, x in beside.lines if not is_prose(x.text))
+    return any(pattern.search(x.text) for x in beside.words if not is_prose(x.text))
 
 
 RULES_OF_SETTINGS = (one_candidate,)

@@ -72,7 +72,7 @@ NO_TOP_K = (
 
 def one_seed_for_all(log: Log, beside: Beside) -> Finding | None:
     """A seed in the request (or no sampling), and groups that are alike to the last token."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     parts = [*lines, *log.entries]
     alike = [*_alike(parts), *_few_different(parts), *_all_or_none(lines), *_tied(log)]
     dead = _no_gradient(log)

@@ -95,7 +95,7 @@ def climbs_back(log: Log, beside: Beside) -> Finding | None:
 
 def _asks_for_cycles(beside: Beside) -> bool:
     """Whether a line names a schedule with cycles, other than to say that it is none."""
-    found = ((line.text, m) for _, line in beside.lines for m in _CYCLES.finditer(line.text))
+    found = ((line.text, m) for line in beside.words for m in _CYCLES.finditer(line.text))
     return any(not _NOT_ASKED.search(text[: one.start()]) for text, one in found)
 
 

@@ -8,11 +8,11 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import Entry, Line, place
 from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.usual_words import PAD_IS_END, PADDED_ON_THE_RIGHT
 
 _AT_THE_END = re.compile(r"(?:\b\w+(?:\([^()]*\))*|\))\[:, ?-1(?:, ?:)?\]")
 _IS_WRITTEN_TO = re.compile(r"^\s*\w+\[(?::|\.\.\.), ?-1\]\s*(?:\+=|=(?!=))")
 _OF_A_SCORE = re.compile(r"head|score|reward|value|classif|pool|\brm\b|last_hidden|probe", re.I)
-_ON_THE_RIGHT = re.compile(r"padding_side['\"]?\s*[:=]\s*['\"]?right\b|\bright[- ]?padd\w+", re.I)
 _ON_THE_LEFT = re.compile(r"padding_side['\"]?\s*[:=]\s*['\"]?left\b|\bleft[- ]?padd\w+", re.I)
 _BY_THE_MASK = re.compile(
     r"mask\w*\.(?:long\(\)\.|int\(\)\.)?(?:sum|argmin|argmax|flip)\(|sequence_lengths?\b|"
@@ -29,7 +29,6 @@ _BESIDE = re.compile(
     r"(?P<score>[-+]?\d+\.\d+)\W*$",
     re.IGNORECASE,
 )
-_PAD_IS_END = re.compile(r"\bpad_token(?:_id)?\s*=\s*[\w.]*\beos_token(?:_id)?\b")
 _REWARD_MODEL = re.compile(
     r"\w*ForSequenceClassification\b|\b[Rr]eward[ _-]?[Mm]odel\w*|\bRewardTrainer\b"
 )
@@ -66,9 +65,9 @@ def scored_at_padding(log: Log, beside: Beside) -> Finding | None:
     """The code reads `[:, -1]` under padding on the right, or the scores change with the batch."""
     if beside.matching(_BY_THE_MASK):
         return None
-    parts = sorted((*log.entries, *(line for _, line in beside.lines)), key=place)
+    parts = sorted((*log.entries, *(line for line in beside.words)), key=place)
     code = _code(beside)
-    right, left = beside.matching(_ON_THE_RIGHT), beside.matching(_ON_THE_LEFT)
+    right, left = beside.matching(PADDED_ON_THE_RIGHT), beside.matching(_ON_THE_LEFT)
     moved = [*_by_size(parts), *_by_neighbour(parts)]
     is_shown = code and right and not left
     if not is_shown and not (moved and (code or right) and not left):
@@ -88,7 +87,7 @@ def scored_at_padding(log: Log, beside: Beside) -> Finding | None:
 
 def equal_scores(log: Log, beside: Beside) -> Finding | None:
     """The loss of a reward model stays at ln 2 to the digit, and its padding is the end token."""
-    same, of_pairs = beside.matching(_PAD_IS_END), beside.matching(_REWARD_MODEL)
+    same, of_pairs = beside.matching(PAD_IS_END), beside.matching(_REWARD_MODEL)
     series = [(e, v) for e, v in log.series("loss") if math.isfinite(v)]
     if not same or not of_pairs or len(series) < FEW:
         return None
@@ -113,7 +112,7 @@ def equal_scores(log: Log, beside: Beside) -> Finding | None:
 
 def _code(beside: Beside) -> tuple[Line, str] | None:
     """The first line of code that takes the last position of what a score is made of."""
-    for _, line in beside.lines:
+    for line in beside.words:
         found = _AT_THE_END.search(line.text)
         if _IS_WRITTEN_TO.match(line.text):
             continue  # a score is put there, and not read

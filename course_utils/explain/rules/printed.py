@@ -184,7 +184,7 @@ def engine_of_random_weights(log: Log, beside: Beside) -> Finding | None:
 
 def begins_anew(log: Log, beside: Beside) -> Finding | None:
     """A run that is said to go on starts with the step and the loss of the one before it."""
-    told = (line for _, line in beside.lines if is_prose(line.text))
+    told = (line for line in beside.words if is_prose(line.text))
     found = ((line, _GOES_ON.search(line.text)) for line in told)
     spoken = next(((line, words[0]) for line, words in found if words), None)
     if not log.earlier or spoken is None:

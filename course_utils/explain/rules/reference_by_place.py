@@ -103,7 +103,7 @@ def _is_kept(node: ast.AST) -> bool:
 
 def _apart(beside: Beside) -> list[str]:
     """Rows of a table in which policy and reference are far apart, and their means are not."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     for number, head in enumerate(lines):
         names = head.text.replace("|", " ").lower().split()
         pair = [_first(names, words) for words in (r"pol\w*_?c?|pi_?\w*", r"ref_?\w*")]

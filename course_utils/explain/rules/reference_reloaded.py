@@ -105,17 +105,17 @@ def _in_code(beside: Beside) -> list[Line]:
     """The lines that load policy and reference from one name."""
     loaded: list[tuple[str, str, Line]] = [
         (found["name"], found["of"], line)
-        for _, line in beside.lines
+        for line in beside.words
         if (found := _LOADED.search(line.text)) and not _OTHER_MODEL.search(found["name"])
     ]
     for name, of, line in loaded:
         for other, same, below in loaded:
             if _REFERENCE.search(other) and not _REFERENCE.search(name) and of == same:
                 return [line, below]
-    printed = [line for _, line in beside.lines if _SAID_COPIED.search(line.text)]
+    printed = [line for line in beside.words if _SAID_COPIED.search(line.text)]
     if len(printed) > 1:
         return printed[:3]
-    copied = [line for _, line in beside.lines if _COPIED.search(line.text)]
+    copied = [line for line in beside.words if _COPIED.search(line.text)]
     return copied[:1] if copied and loaded else []
 
 

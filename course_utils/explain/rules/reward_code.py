@@ -5,7 +5,7 @@ from itertools import combinations
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import Entry, Line
+from course_utils.explain.paste.entries import Entry, Line, share
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import listed, thirds
 
@@ -84,18 +84,14 @@ def pays_a_part_of_the_answer(log: Log, beside: Beside) -> Finding | None:
 
 def _falls(beside: Beside) -> list[str]:
     """Rows of one score each, of which the last is far below the first."""
-    rows = [(line, found) for _, line in beside.lines if (found := _SCORED.match(line.text))]
+    rows = [(line, found) for line in beside.words if (found := _SCORED.match(line.text))]
     if len(rows) < 2:
         return []
     (_, first), (_, last) = rows[0], rows[-1]
-    if not _share(last["score"]) < FALLEN * _share(first["score"]):
+    if not share(last["score"]) < FALLEN * share(first["score"]):
         return []
     said = [f"{one['who'].strip()} {one['score']} ({where.where})" for where, one in rows]
     return [f"a test beside it falls: {', '.join((said[0], said[-1]))}"]
-
-
-def _share(text: str) -> float:
-    return float(text.rstrip("% ")) / (100 if "%" in text else 1)
 
 
 def mark_misread(log: Log, beside: Beside) -> Finding | None:
@@ -133,7 +129,7 @@ def _by_its_first_digit(paid: dict[float, float]) -> str:
 
 
 def _parts(log: Log, beside: Beside) -> list[Line | Entry]:
-    return [*(line for _, line in beside.lines), *log.entries]
+    return [*(line for line in beside.words), *log.entries]
 
 
 RULES_OF_SETTINGS = (pays_a_part_of_the_answer, mark_misread)

@@ -73,7 +73,7 @@ def _tags(text: str) -> _Tags | None:
 
 def dot_takes_no_newline(log: Log, beside: Beside) -> Finding | None:
     """A pattern of tags without DOTALL, a reply of several lines in them, and a part that is 0."""
-    lines = sorted((line for _, line in beside.lines), key=place)
+    lines = sorted((line for line in beside.words), key=place)
     functions = _functions(lines)
     for code, tags, users in _patterns(lines, functions):
         unpaid = next((one for name in users if (one := _unpaid(log, name))), None)

@@ -35,7 +35,7 @@ def other_base(log: Log, beside: Beside) -> Finding | None:
     """Two names of the base with two values, and losses by position that part with it."""
     found = [
         (line, one)
-        for _, line in beside.lines
+        for line in beside.words
         if not is_prose(line.text)
         for one in _BASE.finditer(line.text)
     ]
@@ -62,7 +62,7 @@ def other_base(log: Log, beside: Beside) -> Finding | None:
 def _by_position(beside: Beside) -> list[str]:
     """Rows of places and two losses, which begin alike and part further and further."""
     rows: list[tuple[Line, re.Match]] = [
-        (line, found) for _, line in beside.lines if (found := _ROW.match(line.text))
+        (line, found) for line in beside.words if (found := _ROW.match(line.text))
     ]
     if len(rows) < FEW:
         return []

@@ -75,7 +75,7 @@ def rows_of_another_epoch(log: Log, beside: Beside) -> Finding | None:
 def _batches(log: Log, beside: Beside) -> Iterator[Batch]:
     """All lines that print a step and the ids of its rows, in order."""
     entries = [entry for run in (*log.earlier, log) for entry in run.entries]
-    for part in sorted((*entries, *(line for _, line in beside.lines)), key=place):
+    for part in sorted((*entries, *(line for line in beside.words)), key=place):
         ids, step = _IDS.search(part.text), _STEP.search(part.text)
         if ids and step:
             yield Batch(part, int(step[1]), tuple(re.findall(r"\d+", ids[1])))

@@ -61,7 +61,7 @@ def older_than_allowed(log: Log, beside: Beside) -> Finding | None:
 
 def _recovery(log: Log, beside: Beside, turned: Entry) -> tuple[Line, Entry] | None:
     """The first line of the last recovery before an entry, and the entry that it follows."""
-    spoken = [line for _, line in beside.lines if _RECOVERED.search(line.text)]
+    spoken = [line for line in beside.words if _RECOVERED.search(line.text)]
     follows = [(_last_before(log, line), line) for line in spoken]
     known = [after for after, _ in follows if after is not None and log.is_after(turned, after)]
     if not known:
@@ -80,9 +80,7 @@ def _counts(beside: Beside, recovered: tuple[Line, Entry] | None) -> list[str]:
         return []
     number = place(recovered[0])
     counted = [
-        (line, found)
-        for _, line in beside.lines
-        if (found := _COUNTED.search(line.text)) is not None
+        (line, found) for line in beside.words if (found := _COUNTED.search(line.text)) is not None
     ]
     earlier = [one for one in counted if place(one[0]) < number]
     later = [one for one in counted if place(one[0]) > number]

@@ -71,7 +71,7 @@ def rate_of_other_storage(log: Log, beside: Beside) -> Finding | None:
 
 def _stored(beside: Beside, after: int, until: int) -> Line | None:
     """The first line above a run that says in which format its weights or moments are kept."""
-    lines = (line for _, line in beside.lines if after < place(line) < until)
+    lines = (line for line in beside.words if after < place(line) < until)
     return next((one for one in lines if _KEPT_IN.search(one.text)), None)
 
 

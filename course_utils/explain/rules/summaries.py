@@ -9,10 +9,10 @@ from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import Entry, Line, place, plain_number
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said
+from course_utils.explain.paste.usual_words import TOTAL_STEPS
 
 _FROM = re.compile(r"Continuing training from global step ([\d,]+)")
 _CHECKPOINT = re.compile(r"\bresum\w*\b.*?\bcheckpoint-([\d,]+)", re.IGNORECASE)
-_STEPS = re.compile(r"Total (?:optimization )?steps\s*[=:]\s*([\d,]+)")
 _TIME = re.compile(r"train_runtime\W+([\d.]+)")
 _SPEEDS = re.compile(r"(train_(?:samples|steps)_per_second)\W+([\d.]+)")
 FEW, NEAR, LOW, JUMPS = 3, 0.05, 0.8, 1.1  # losses; of a mean; of it; times the loss before
@@ -47,7 +47,7 @@ def over_all_steps(log: Log, beside: Beside) -> Finding | None:
 def _begun(beside: Beside) -> tuple[Line, int] | None:
     """The last line that says at which step the run goes on, and the step."""
     for pattern in (_FROM, _CHECKPOINT):
-        found = [(line, m) for _, line in beside.lines if (m := pattern.search(line.text))]
+        found = [(line, m) for line in beside.words if (m := pattern.search(line.text))]
         if found:
             line, last = found[-1]
             return line, int(plain_number(last[1]))
@@ -56,8 +56,8 @@ def _begun(beside: Beside) -> tuple[Line, int] | None:
 
 def _all_steps(log: Log, beside: Beside) -> int:
     """The steps of the whole run: as they are planned, or as its speed and its time have them."""
-    if said_so := beside.matching(_STEPS):
-        return int(plain_number(_STEPS.search(said_so[1])[1]))
+    if said_so := beside.matching(TOTAL_STEPS):
+        return int(plain_number(TOTAL_STEPS.search(said_so[1])[1]))
     text = log.summary.text if log.summary else ""
     speeds, time = dict(_SPEEDS.findall(text)), _TIME.search(text)
     rate = speeds.get("train_steps_per_second")

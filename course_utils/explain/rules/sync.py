@@ -178,9 +178,7 @@ def asked_again(log: Log, beside: Beside) -> Finding | None:
     rates = finite(log.values("learning_rate"))
     told = {
         who: [
-            (line, one["said"].strip())
-            for _, line in beside.lines
-            if (one := asked.match(line.text))
+            (line, one["said"].strip()) for line in beside.words if (one := asked.match(line.text))
         ]
         for who, asked in _ASKED.items()
     }

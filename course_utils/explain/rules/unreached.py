@@ -36,8 +36,8 @@ def head_of_another_name(log: Log, beside: Beside) -> Finding | None:
     name."""
     if log.kind() != "policy":
         return None
-    left = [(line, m) for _, line in beside.lines if (m := _LEFT.search(line.text))]
-    drawn = [(line, m) for _, line in beside.lines if (m := _DRAWN.search(line.text))]
+    left = [(line, m) for line in beside.words if (m := _LEFT.search(line.text))]
+    drawn = [(line, m) for line in beside.words if (m := _DRAWN.search(line.text))]
     for line, kept in left:
         for below, new in drawn:
             names = [_SCORES.search(f"[{one['names']}]") for one in (kept, new)]
@@ -56,7 +56,7 @@ def head_of_another_name(log: Log, beside: Beside) -> Finding | None:
 
 def _by_chance(log: Log, beside: Beside) -> list[str]:
     """The accuracy of the head where it was trained, and a coin's where it was loaded."""
-    parts: list[Line | Entry] = [*(line for _, line in beside.lines), *log.entries]
+    parts: list[Line | Entry] = [*(line for line in beside.words), *log.entries]
     shares = [(part, float(m["share"])) for part in parts if (m := _ACCURACY.search(part.text))]
     good = next((one for one in shares if one[1] > GOOD), None)
     coin = next((one for one in shares if abs(one[1] - 0.5) < CHANCE), None)

@@ -61,7 +61,7 @@ def never_sent(log: Log, beside: Beside) -> Finding | None:
 def _only_asked(beside: Beside) -> list[str]:
     """That a server was asked for replies, and never to take weights."""
     asked: list[tuple[Line, str]] = [
-        (line, found["path"]) for _, line in beside.lines for found in _REQUEST.finditer(line.text)
+        (line, found["path"]) for line in beside.words for found in _REQUEST.finditer(line.text)
     ]
     samples = [line for line, path in asked if _SAMPLES.search(path)]
     if len(samples) < FEW or any(_SENDS.search(path) for _, path in asked):
@@ -72,7 +72,7 @@ def _only_asked(beside: Beside) -> list[str]:
 
 def _parts(log: Log, beside: Beside) -> list[str]:
     """A difference of log-probs between the two that grows from row to row."""
-    parts = {one.where: one for one in (*log.entries, *(line for _, line in beside.lines))}
+    parts = {one.where: one for one in (*log.entries, *(line for line in beside.words))}
     rows = [
         (one, found)
         for one in sorted(parts.values(), key=place)

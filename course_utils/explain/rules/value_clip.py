@@ -62,7 +62,7 @@ def _limit(beside: Beside) -> tuple[Line, float] | None:
     """The last range that is set outside of sentences."""
     found = [
         (line, float(one["value"]))
-        for _, line in beside.lines
+        for line in beside.words
         if not is_prose(line.text)
         for one in _RANGE.finditer(line.text)
     ]

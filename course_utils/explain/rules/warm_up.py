@@ -92,7 +92,7 @@ def counted_in_other_steps(log: Log, beside: Beside) -> Finding | None:
 
 
 def _decays(beside: Beside) -> list[Line]:
-    return [line for _, line in beside.lines if _DECAYS.search(line.text)]
+    return [line for line in beside.words if _DECAYS.search(line.text)]
 
 
 def _number(beside: Beside, pattern: re.Pattern, above: float) -> tuple[Line, float] | None:

@@ -79,7 +79,7 @@ def _norms(log: Log) -> list[str]:
 def _named(beside: Beside) -> Line | None:
     """A program's line that says that all weights are trained, or a sentence, if no setting of an
     adapter stands beside it."""
-    lines = [line for _, line in beside.lines if _WHOLE.search(line.text)]
+    lines = [line for line in beside.words if _WHOLE.search(line.text)]
     if any(not is_prose(line.text) for line, _ in beside.all_matching(_ADAPTER)):
         return None
     return next((one for one in lines if not is_prose(one.text)), next(iter(lines), None))

@@ -72,7 +72,7 @@ def _holds_a_kl(log: Log, beside: Beside) -> bool:
 
 def _router(beside: Beside) -> tuple[Line, str, float] | None:
     """The last weight above 0 of an auxiliary loss, unless a later line sets it to 0."""
-    found = [(line, m) for _, line in beside.lines for m in _ROUTER.finditer(line.text)]
+    found = [(line, m) for line in beside.words for m in _ROUTER.finditer(line.text)]
     if not found or not float(found[-1][1][1]) > 0:
         return None
     line, matched = found[-1]

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import share
 from course_utils.explain.paste.log import Log, finite
 
 _BENCHMARK = re.compile(r"reward ?bench|\bRM[- ]?bench\b|judge ?bench", re.IGNORECASE)
@@ -17,13 +18,13 @@ SURE = 6.0
 def turned_round(beside: Beside, log: Log) -> Iterator[Finding]:
     """Right on its own pairs, below a coin on others': both splits have the columns exchanged."""
     hits = finite(log.values("eval_accuracy") or log.values("accuracy"))
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     at = next((n for n, line in enumerate(lines) if _BENCHMARK.search(line.text)), None)
     if not hits or hits[-1] < RIGHT or at is None:
         return
     matched = ((line, _SCORE.match(line.text)) for line in lines[at + 1 : at + NEXT])
     scores = [(line, found) for line, found in matched if found]
-    low = [(line, found) for line, found in scores if _share(found[2]) < WRONG]
+    low = [(line, found) for line, found in scores if share(found[2]) < WRONG]
     if len(low) < FEWEST or len(low) < len(scores):
         return
     said = ", ".join(f"{found[1].strip()} {found[2]}" for _, found in low)
@@ -39,7 +40,3 @@ def turned_round(beside: Beside, log: Log) -> Iterator[Finding]:
         "and rejected are exchanged in training and evaluation alike",
         advice="read ten rows of the file, then exchange the two columns and train again",
     )
-
-
-def _share(text: str) -> float:
-    return float(text.rstrip("% ")) / (100 if "%" in text else 1)

@@ -27,7 +27,7 @@ def summed(beside: Beside) -> Iterator[Finding]:
     """The loss of each run is proportional to its steps of accumulation."""
     head: list[str] = []
     rows: list[tuple[Line, list[str]]] = []
-    for _, line in beside.lines:
+    for line in beside.words:
         found = cells(line.text)
         if not found or not any(map(str.strip, found)):
             continue

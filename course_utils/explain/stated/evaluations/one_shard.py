@@ -44,7 +44,7 @@ def same_part_judged(beside: Beside, log: Log) -> Iterator[Finding]:
     """Ranks that show the same first row, or that all have the same number of right answers."""
     if beside.matching(OTHER_PARALLEL):
         return
-    ranks = [one for _, line in beside.lines if (one := _of_rank(line))]
+    ranks = [one for line in beside.words if (one := _of_rank(line))]
     rows, scores = _alike(ranks, _SHOWS_ROW, FEW), _scores(ranks)
     if scores is None or not (rows or len(scores) >= MANY):
         return
@@ -92,5 +92,5 @@ def _scores(ranks: list) -> list[Line] | None:
 
 def _is_a_part(beside: Beside, of: int, ranks: int) -> bool:
     """Whether so many rows are the part of one of so many ranks, of a number that is told."""
-    told = {int(m["n"] or m["also"]) for _, line in beside.lines for m in _ROWS.finditer(line.text)}
+    told = {int(m["n"] or m["also"]) for line in beside.words for m in _ROWS.finditer(line.text)}
     return any(abs(whole - of * ranks) < ranks and whole > of for whole in told)

@@ -39,7 +39,7 @@ def number_read_in_part(beside: Beside, log: Log) -> Iterator[Finding]:
     """Rows that show a reply's whole number, the same as the gold answer, and a part of it."""
     if log.kind() == "policy" or beside.matching(_JUDGES) is None:
         return
-    found = [(line, *parts) for _, line in beside.lines if (parts := _parts(line.text))]
+    found = [(line, *parts) for line in beside.words if (parts := _parts(line.text))]
     if len({whole for _, whole, _ in found}) < FEW:
         return
     patterns = (line for line, _ in beside.all_matching(_PATTERN))

@@ -78,7 +78,7 @@ def ends_cut(beside: Beside, log: Log) -> Iterator[Finding]:
         return
     if log.kind() != "supervised" or beside.matching(_DROPS):
         return
-    parts = [*(line for _, line in beside.lines), *log.entries]
+    parts = [*(line for line in beside.words), *log.entries]
     signs = [
         *_many_truncated(beside),
         *_full_batches(parts, beside, limit),
@@ -140,7 +140,7 @@ def _full_batches(parts: list[Line | Entry], beside: Beside, limit: Setting) -> 
 
 
 def _middle_above(beside: Beside, limit: Setting) -> Iterator[str]:
-    for _, line in beside.lines:
+    for line in beside.words:
         if _OF_OUTPUT.search(line.text) or not _OF_ROWS.search(line.text):
             continue
         for found in _LENGTHS.finditer(line.text):
@@ -152,7 +152,7 @@ def _middle_above(beside: Beside, limit: Setting) -> Iterator[str]:
 
 def _shown_without_end(beside: Beside) -> Iterator[str]:
     """The labels of a printed row, whose last one is not the token that ends its other turns."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     for number, line in enumerate(lines):
         ids = [int(one) for one in re.findall(r"-?\d+", line.text)]
         named = " ".join(one.text for one in lines[max(0, number - 1) : number + 1])
@@ -171,7 +171,7 @@ def _shown_without_end(beside: Beside) -> Iterator[str]:
 
 def _by_size(beside: Beside, limit: Setting) -> Iterator[str]:
     """The bytes of a file and the number of its rows: too many for the limit."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     sizes = {m["file"]: float(m["n"]) for line in lines if (m := _BYTES.match(line.text))}
     for number, line in enumerate(lines[:-1]):
         asked, told = _ASKS_ROWS.search(line.text), _ROWS.match(lines[number + 1].text)

@@ -41,7 +41,7 @@ LONGER = (
 def cut_rows(beside: Beside, log: Log) -> Iterator[Finding]:
     """Rows without a label that are all as long as the limit."""
     if masked := beside.matching(_NO_LABEL):
-        yield from _without_label(masked, [line for _, line in beside.lines])
+        yield from _without_label(masked, beside.words)
 
 
 def _without_label(masked: tuple[Line, str], lines: list[Line]) -> Iterator[Finding]:

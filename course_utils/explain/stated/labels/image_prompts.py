@@ -47,7 +47,7 @@ COUNT_THERE = (
 
 def counted_without_the_images(beside: Beside, log: Log) -> Iterator[Finding]:
     """A collator that masks as many tokens as the tokenizer, without images, gives the prompt."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     made, masked = _made(lines), _masked(lines)
     counts = _learnt(beside)
     if beside.matching(_PUT_IN_BY_HAND):
@@ -95,7 +95,7 @@ def _masked(lines: list[Line]) -> tuple[Line, ...] | None:
 
 def _learnt(beside: Beside) -> tuple[Line, list[int]] | None:
     """How many tokens of each row are in the loss, as printed."""
-    for _, line in beside.lines:
+    for line in beside.words:
         if found := _LEARNT.search(line.text):
             return line, [int(one) for one in re.findall(r"\d+", found["counts"])]
     return None

@@ -59,7 +59,7 @@ CAST = (
 
 def not_masked(beside: Beside, log: Log) -> Iterator[Finding]:
     """Labels of prepared rows in a type without -100, which the code writes into them."""
-    for line in (line for _, line in beside.lines):
+    for line in (line for line in beside.words):
         found = _COLUMN.search(line.text)
         masks = beside.matching(_MASKS) or _of_steps(beside, log)
         if not found or not _PREPARED.search(line.text) or not masks:
@@ -104,9 +104,7 @@ def _number(pattern: re.Pattern, found: tuple[Line, str]) -> int:
 
 def _shown(beside: Beside) -> list[str]:
     """A row that is shown token by token, in which none is masked."""
-    rows: list[tuple[Line, list[str]]] = [
-        (line, _PAIR.findall(line.text)) for _, line in beside.lines
-    ]
+    rows: list[tuple[Line, list[str]]] = [(line, _PAIR.findall(line.text)) for line in beside.words]
     for line, pairs in rows:
         same = [token for token, label in pairs if label == pairs[0][1]]
         if len(pairs) >= FEWEST:
@@ -127,7 +125,7 @@ def _too_right(log: Log) -> list[str]:
 
 def text_as_bool(beside: Beside, log: Log) -> Iterator[Finding]:
     """Code that makes a boolean of a column which the rows hold as text."""
-    for _, line in beside.lines:
+    for line in beside.words:
         if not (code := _AS_BOOL.search(line.text)):
             continue
         column = next(name for name in code.group(*"abcde") if name)

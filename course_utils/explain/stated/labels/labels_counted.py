@@ -90,7 +90,7 @@ def _said(pair: tuple[Line, Line | Entry]) -> str:
 
 def _counted(beside: Beside, log: Log) -> Iterator[tuple[Line, Line | Entry]]:
     """What counts labels, and the line with the answer 0; the same line twice where it says so."""
-    parts = sorted([*(line for _, line in beside.lines), *log.entries], key=place)
+    parts = sorted([*(line for line in beside.words), *log.entries], key=place)
     for line, below in pairwise([*parts, Line("line 0", "")]):
         if _SAID.search(line.text):
             yield line, line
@@ -114,6 +114,6 @@ def _has_loss(log: Log) -> bool:
 
 
 def _without_tag(beside: Beside) -> tuple[Line, Line] | None:
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     found = (pair for pair in pairwise(lines) if _TAG.search(pair[0].text))
     return next((pair for pair in found if _NO_TAG.match(pair[1].text)), None)

@@ -72,9 +72,9 @@ def _complained(beside: Beside) -> tuple[Line, str] | None:
 
 
 def _last(beside: Beside, pattern: re.Pattern) -> tuple[Line, str] | None:
-    found = [(line, match[1]) for _, line in beside.lines if (match := pattern.search(line.text))]
+    found = [(line, match[1]) for line in beside.words if (match := pattern.search(line.text))]
     return found[-1] if found else None
 
 
 def _all(beside: Beside, pattern: re.Pattern) -> list[str]:
-    return [match[1] for _, line in beside.lines if (match := pattern.search(line.text))]
+    return [match[1] for line in beside.words if (match := pattern.search(line.text))]

@@ -8,6 +8,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.usual_words import PAD_IS_END
 
 _NAMES = {
     "ids": re.compile(r"\binput_ids\b"),
@@ -15,7 +16,6 @@ _NAMES = {
     "labels": re.compile(r"\blabel(?:s|_ids)\b"),
 }
 _LIST = re.compile(r"\[+\s*(-?\d+(?:,\s*-?\d+){3,})\s*[,\]]")
-_PAD_IS_END = re.compile(r"\bpad_token(?:_id)?\s*=\s*[\w.]*\beos_token(?:_id)?\b")
 _ADDS_END = re.compile(
     r"\+\s*[\w.]*\beos_token\b|\badd_eos(?:_token)?\s*[:=]\s*True", re.IGNORECASE
 )
@@ -47,12 +47,12 @@ class _Row:
 
 def end_hidden_as_padding(beside: Beside, log: Log) -> Iterator[Finding]:
     """A token that the mask counts as text, of the padding's id, without a label."""
-    if (row := _row([line for _, line in beside.lines])) is None:
+    if (row := _row(beside.words)) is None:
         return
     place = row.first_hidden()
     if place is None:
         return
-    end, same = row.ids[place], beside.matching(_PAD_IS_END)
+    end, same = row.ids[place], beside.matching(PAD_IS_END)
     added = beside.matching(_ADDS_END)
     proof = [f"{row.at.where}: label -100 at token {end} right behind the last learnt one"]
     if row.mask is not None:

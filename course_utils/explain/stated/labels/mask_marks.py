@@ -68,7 +68,7 @@ MEND = (
 
 def all_is_learnt(beside: Beside, log: Log) -> Iterator[Finding]:
     """Counts of tokens and labels that differ by one for each row, where a mask was asked for."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     counted = _counted([*lines, *log.entries])
     mark, asked = _mark(lines), beside.matching(_ASKS_TO_MASK)
     if counted is None or not (mark or asked):

@@ -60,7 +60,7 @@ def packed_without_bounds(beside: Beside, log: Log) -> Iterator[Finding]:
 
 def _by_place(beside: Beside) -> Iterator[str]:
     """Two rows of losses by the place in a row: packed they rise, and alone they do not."""
-    rows = [(line, found) for _, line in beside.lines if (found := _ROW.match(line.text))]
+    rows = [(line, found) for line in beside.words if (found := _ROW.match(line.text))]
     packed = next((one for one in rows if _PACKED.search(_head(one))), None)
     alone = next((one for one in rows if _ALONE.search(_head(one))), None)
     if packed is None or alone is None or packed is alone:
@@ -82,7 +82,7 @@ def _head(row: tuple[Line, re.Match]) -> str:
 
 def _swapped(beside: Beside) -> Iterator[str]:
     """That a text's loss moves with what stands before it, packed alone."""
-    for _, line in beside.lines:
+    for line in beside.words:
         found = _MOVED.search(line.text)
         if found and "d" in line.text and float(found["packed"]) > 0 == float(found["alone"]):
             yield f"{line.where} says: {' '.join(line.text.split())[:MAX_QUOTE]}"

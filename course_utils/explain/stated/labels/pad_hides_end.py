@@ -72,7 +72,7 @@ MASKED = "the mask of each row is one token short, also where nothing is padded"
 
 def pad_hides_end(beside: Beside, log: Log) -> Iterator[Finding]:
     """What says that both are one token, what hides it, and replies that run on."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     same = next(_one_token(beside), None)
     if same is None or any(_PACKS.search(one.text) for one in lines):
         return
@@ -95,10 +95,10 @@ def pad_hides_end(beside: Beside, log: Log) -> Iterator[Finding]:
 
 def _one_token(beside: Beside) -> Iterator[tuple[Line, str]]:
     """The line that makes padding of the end, or prints one id or name for both; with the id."""
-    for _, line in beside.lines:
+    for line in beside.words:
         if _IS_END.search(line.text):
             yield line, ""
-    for _, line in beside.lines:
+    for line in beside.words:
         pad = {m["is"] for m in _PAD.finditer(line.text)}
         end = {m["is"] for m in _END.finditer(line.text)}
         if pad and pad == end:

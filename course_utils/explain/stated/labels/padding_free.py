@@ -62,9 +62,7 @@ def joined_without_flash(beside: Beside, log: Log) -> Iterator[Finding]:
 def _switched(beside: Beside, on: bool) -> list[Line]:
     """The lines that switch it on, or off."""
     return [
-        line
-        for _, line in beside.lines
-        if (found := _FREE.search(line.text)) and _is_on(found) is on
+        line for line in beside.words if (found := _FREE.search(line.text)) and _is_on(found) is on
     ]
 
 

@@ -67,7 +67,7 @@ def shifted_by_thoughts(beside: Beside, log: Log) -> Iterator[Finding]:
 def _apart(beside: Beside) -> list[str]:
     """A mask that is shorter than the ids that it is for."""
     found: dict[bool, tuple[Line | Entry, re.Match]] = {}
-    for _, line in beside.lines:
+    for line in beside.words:
         for one in _LENGTHS.finditer(line.text):
             found.setdefault("mask" in one["of"], (line, one))
     if len(found) < 2 or int(found[True][1]["n"]) >= int(found[False][1]["n"]):

@@ -40,7 +40,7 @@ ONCE = (
 
 def prompt_again(beside: Beside, log: Log) -> Iterator[Finding]:
     """A decoded row of training whose words before the reply are twice the same ones."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     for number, line in enumerate(lines):
         if not _SHOWS.search(line.text):
             continue

@@ -36,7 +36,7 @@ ROLL_FIRST = (
 
 def rolled_after_the_split(beside: Beside, log: Log) -> Iterator[Finding]:
     """Code that splits the ids and then rolls the part, beside tokens that are off at bounds."""
-    sizes = [(line, int(m["n"])) for _, line in beside.lines for m in _PARALLEL.finditer(line.text)]
+    sizes = [(line, int(m["n"])) for line in beside.words for m in _PARALLEL.finditer(line.text)]
     size = max((n for _, n in sizes[:1]), default=0)
     code = _code(beside)
     if code is None or size < 2:
@@ -57,7 +57,7 @@ def rolled_after_the_split(beside: Beside, log: Log) -> Iterator[Finding]:
 
 def _code(beside: Beside) -> tuple[Line, Line] | None:
     """The line that makes a part of the ids, and a later one that rolls it."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     for number, line in enumerate(lines):
         made = _PART.match(line.text)
         if made is None or "roll(" in line.text:
@@ -71,7 +71,7 @@ def _code(beside: Beside) -> tuple[Line, Line] | None:
 
 def _at_bounds(beside: Beside, size: int) -> Iterator[str]:
     """Rows of tokens that are far off, each at a bound of the pieces."""
-    rows = [(line, found) for _, line in beside.lines if (found := _ROW.match(line.text))]
+    rows = [(line, found) for line in beside.words if (found := _ROW.match(line.text))]
     told = [
         (line, int(one["length"]), list(map(int, _AT.findall(line.text)))) for line, one in rows
     ]

@@ -69,7 +69,7 @@ def rows_at_the_limit(beside: Beside, log: Log) -> Iterator[Finding]:
     limit = beside.printed("max_length")
     if limit is None or not limit.number or limit.number < 64 or log.kind() == "policy":
         return
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     if not any(_FILLED.search(line.text) for line in lines):
         yield from _full_bin(lines, limit)
     yield from _few_labels(lines, limit, log)

@@ -61,7 +61,7 @@ def rows_one_by_one(beside: Beside, log: Log) -> Iterator[Finding]:
 
 
 def _parts(beside: Beside, log: Log) -> list[Line | Entry]:
-    return [*(line for _, line in beside.lines), *log.entries]
+    return [*(line for line in beside.words), *log.entries]
 
 
 def _counted(log: Log) -> tuple[Entry, str] | None:

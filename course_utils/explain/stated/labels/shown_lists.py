@@ -59,7 +59,7 @@ def end_without_label(beside: Beside, log: Log) -> Iterator[Finding]:
 
 
 def _lists(beside: Beside) -> Iterator[tuple[Line, list[int]]]:
-    for _, line in beside.lines:
+    for line in beside.words:
         for found in _LIST.finditer(line.text):
             yield line, [int(one) for one in found[1].split(",")]
 
@@ -68,24 +68,24 @@ def _is_end(number: int, beside: Beside) -> bool:
     """Whether it is the id of an end, by its number or by what is printed of it."""
     if any(number in ids for ids in IDS.values() if min(ids) > 1000):
         return True
-    found = (match for _, line in beside.lines for match in _END_ID.finditer(line.text))
+    found = (match for line in beside.words for match in _END_ID.finditer(line.text))
     said = {match["id"] or match["other"] for match in found}
     return str(number) in said or any(
         re.search(rf"^\W*{number}\b.*<[^>]*(?:end|eot|eos|/s)[^>]*>", line.text)
-        for _, line in beside.lines
+        for line in beside.words
     )
 
 
 def _counted(beside: Beside) -> Iterator[str]:
     """How many rows have a label at their end, as somebody has counted."""
-    for line, below in pairwise(line for _, line in beside.lines):
+    for line, below in pairwise(line for line in beside.words):
         number = _COUNTED.match(below.text) if _COUNTS.search(line.text) else None
         if number and number[1] == "0":
             yield f"{below.where} answers {below.text.strip()} to {line.text.strip()}"[:240]
 
 
 def _runs_on(beside: Beside) -> Iterator[str]:
-    for _, line in beside.lines:
+    for line in beside.words:
         found = _RUNS_ON.search(line.text)
         if found and found["stop"] == "0" and found["length"] != "0":
             yield f"{line.where} says: {' '.join(line.text.split())[:MAX_QUOTE]}"

@@ -49,7 +49,7 @@ NAME_IT = (
 
 def shown_rows(beside: Beside, _log: Log) -> Iterator[Finding]:
     """The end of a reply that is not learnt although the reply is, and rows with no label."""
-    rows = [(line, found) for _, line in beside.lines if len(found := tokens(line)) >= FEWEST]
+    rows = [(line, found) for line in beside.words if len(found := tokens(line)) >= FEWEST]
     if not rows:
         return
     bare = [line for line, row in rows if all(label == IGNORED for _, label, _ in row)]
@@ -69,7 +69,7 @@ def shown_rows(beside: Beside, _log: Log) -> Iterator[Finding]:
 
 def rows_without_label(beside: Beside, log: Log) -> Iterator[Finding]:
     """How many rows have no label at all, as somebody has counted, and what has cut them."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     for line, below in pairwise(lines):
         answer = _NUMBER.match(below.text) if _COUNTS.search(line.text) else None
         bare = int(plain_number(answer[1])) if answer else 0

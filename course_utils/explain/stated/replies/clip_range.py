@@ -69,7 +69,7 @@ def _ranges(beside: Beside) -> list[tuple[Line, str, float]]:
     """The last value of each limit of the ratio outside of sentences, but for a 0 (not set)
     and for what keeps a sum from 0."""
     found: dict[str, tuple[Line, str, float]] = {}
-    for _, line in beside.lines:
+    for line in beside.words:
         for one in _RANGE.finditer(line.text) if not is_prose(line.text) else ():
             if float(one["value"]) > OF_A_SUM:
                 found[one["name"].replace("-", "_")] = (line, one["name"], float(one["value"]))
@@ -79,7 +79,7 @@ def _ranges(beside: Beside) -> list[tuple[Line, str, float]]:
 def _level(beside: Beside) -> tuple[Line, bool] | None:
     """The last line that sets of what a ratio is, and whether it is of tokens."""
     last = None
-    for _, line in beside.lines:
+    for line in beside.words:
         for one in _LEVEL.finditer(line.text) if not is_prose(line.text) else ():
             said = next(filter(None, one.groups())).lower()
             if said in _OF_TOKENS or _OF_REPLIES.search(said):
@@ -89,7 +89,7 @@ def _level(beside: Beside) -> tuple[Line, bool] | None:
 
 def _leaves(beside: Beside, log: Log, limit: float) -> list[str]:
     """A printed ratio that is far outside of the range."""
-    parts: list[Line | Entry] = [*(line for _, line in beside.lines), *log.entries]
+    parts: list[Line | Entry] = [*(line for line in beside.words), *log.entries]
     for part in sorted(parts, key=place):
         for one in _RATIO.finditer(part.text):
             if "clamp" not in one["name"] and abs(float(one["value"]) - 1) > 10 * limit:

@@ -70,7 +70,7 @@ def reaches_one(beside: Beside, log: Log) -> Iterator[Finding]:
         return
     if len(code) < 2:
         return
-    at = next(line for _, line in beside.lines if code[0].startswith(f"{line.where} "))
+    at = next(line for line in beside.words if code[0].startswith(f"{line.where} "))
     against = ("no table of the servers shows which of them part from the trainer",)
     yield Finding("stale_sampler", 7.0, at, tuple(code), against, why=BALANCED, advice=TO_EACH)
 
@@ -78,7 +78,7 @@ def reaches_one(beside: Beside, log: Log) -> Iterator[Finding]:
 def _tables(log: Log, beside: Beside) -> Iterator[Table]:
     """Of each table that names a server and a difference: the differences by server."""
     entries = [entry for run in (*log.earlier, log) for entry in run.entries]
-    parts = sorted((*entries, *(line for _, line in beside.lines)), key=place)
+    parts = sorted((*entries, *(line for line in beside.words)), key=place)
     table: Table = defaultdict(list)
     columns: tuple[int, int, int] | None = None
     for part in parts:
@@ -124,7 +124,7 @@ def _in_code(beside: Beside) -> list[str]:
     if beside.matching(_ONE_BY_ONE):
         return []
     sends, first = beside.matching(_SENDS), beside.matching(_TO_THE_FIRST)
-    servers = [line for _, line in beside.lines if _BALANCED.search(line.text)]
+    servers = [line for line in beside.words if _BALANCED.search(line.text)]
     if first:
         return [first[0].says]
     if not sends or len(servers) < 2:

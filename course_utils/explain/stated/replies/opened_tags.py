@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import MAX_QUOTE
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said
 
@@ -48,7 +48,7 @@ def opened_by_the_prompt(beside: Beside, log: Log) -> Iterator[Finding]:
         name for name in log.fields if name.startswith("part:") and _OF_FORM.search(name)
     )
     unpaid = [n for n in parts if max(map(abs, log.values(n))) <= NEXT_TO_NOTHING]
-    opened, asked = _first(beside, _OPENED), _first(beside, _ASKED)
+    opened, asked = beside.first(_OPENED), beside.first(_ASKED)
     if not unpaid or opened is None or asked is None or len(log.values(unpaid[0])) < FEW:
         return
     tag = opened[1]["tag"].lower()
@@ -70,14 +70,9 @@ def opened_by_the_prompt(beside: Beside, log: Log) -> Iterator[Finding]:
     yield Finding("constant_part", 9.0, entry, proof, why=why, advice=advice)
 
 
-def _first(beside: Beside, pattern: re.Pattern) -> tuple[Line, re.Match] | None:
-    found = ((line, pattern.search(line.text)) for _, line in beside.lines)
-    return next(((line, match) for line, match in found if match), None)
-
-
 def _counted(beside: Beside, tag: str) -> Iterator[str]:
     """That no reply begins with the tag, as somebody has counted."""
-    for line, below in pairwise(line for _, line in beside.lines):
+    for line, below in pairwise(line for line in beside.words):
         counts = _COUNTS.search(line.text)
         if counts and counts["tag"].lower() == tag and _NONE.match(below.text):
             yield f"{below.where} answers {below.text.strip()} to {line.text.strip()[:MAX_QUOTE]}"

@@ -65,7 +65,7 @@ def _last(beside: Beside, pattern: re.Pattern) -> tuple[Line, int] | None:
     """The last such number outside of sentences: a variable's name in its place is passed over."""
     found = [
         (line, _product(one["value"]))
-        for _, line in beside.lines
+        for line in beside.words
         if not is_prose(line.text)
         for one in pattern.finditer(line.text)
     ]
@@ -74,7 +74,7 @@ def _last(beside: Beside, pattern: re.Pattern) -> tuple[Line, int] | None:
 
 def _nested(beside: Beside) -> tuple[Line, int] | None:
     """The length below the head of a block of settings."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     for number, line in enumerate(lines):
         for below in lines[number + 1 : number + 1 + BELOW] if _HEAD.match(line.text) else ():
             if found := _LENGTH_BELOW.match(below.text):

@@ -7,13 +7,13 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Line
 from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.usual_words import PAD_IS_END
 
 _ASKS = re.compile(
     r"\bsequence_lengths?\b|\blast_(?:non_pad_)?token|\b(?:eos|pool\w*|score)_(?:idx|ind\w*|pos\w*)\b",
     re.IGNORECASE,
 )
 _TENSOR = re.compile(r"^\W*(?:tensor\()?\[(?P<items>\d+(?:,\s*\d+){3,})\]")
-_PAD_IS_END = re.compile(r"\bpad_token(?:_id)?\s*=\s*[\w.]*\beos_token(?:_id)?\b")
 NEAR, SURE = 3, 9.4  # lines below; the places themselves
 FIRST_PAD = (
     "the score of each row is read in front of the first token that is the padding's, and that "
@@ -29,8 +29,8 @@ OWN_PAD = (
 
 def read_at_first_pad(beside: Beside, log: Log) -> Iterator[Finding]:
     """All rows are read at one place, beside pad = eos."""
-    lines = [line for _, line in beside.lines]
-    same = beside.matching(_PAD_IS_END)
+    lines = beside.words
+    same = beside.matching(PAD_IS_END)
     shown = _places(lines)
     if same is None or shown is None:
         return

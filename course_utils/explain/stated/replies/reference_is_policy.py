@@ -141,7 +141,7 @@ def _stays_zero(beside: Beside, log: Log) -> tuple[str, str] | None:
         no_pair = " and no pair is right" if no_hits else ""
         where = log.entries[0].where
         return REWARD, f"the loss is ln 2 in all {len(losses)} entries{no_pair}, from {where} on"
-    return _column_of_zeros([line for _, line in beside.lines])
+    return _column_of_zeros(beside.words)
 
 
 def _column_of_zeros(lines: list[Line]) -> tuple[str, str] | None:

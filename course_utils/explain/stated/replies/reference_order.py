@@ -35,7 +35,7 @@ IN_ORDER = (
 
 def reference_of_other_rows(beside: Beside, log: Log) -> Iterator[Finding]:
     """A loader with an order of its own, whose results become a column of the same data set."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     loads = next(((x, one) for x in lines if (one := _LOADS.search(x.text))), None)
     stores = next(((x, one) for x in lines if (one := _STORES.search(x.text))), None)
     entry = next((one for one in log.entries if "chosen_reward" in one.numbers), None)

@@ -44,7 +44,7 @@ def cut_at_own_length(beside: Beside, log: Log) -> Iterator[Finding]:
     left = beside.matching(_LEFT)
     if left is None or beside.matching(_WHOLE_WIDTH):
         return
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     lengths = {found["name"]: line for line in lines if (found := _OWN_LENGTHS.match(line.text))}
     generated = {found["name"] for line in lines if (found := _GENERATES.search(line.text))}
     cut = _cut(lines, set(lengths), generated)

@@ -46,7 +46,7 @@ PUT_IT_IN = (
 
 def remembered_without_the_reply(beside: Beside, log: Log) -> Iterator[Finding]:
     """A reward function whose memo is asked by the prompt alone, where groups are tied."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     found = next(_keys(lines), None)
     alike = _alike(log)
     if found is None or alike is None:

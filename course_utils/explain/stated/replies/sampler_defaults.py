@@ -47,7 +47,7 @@ _SENT = {"top_k": "-1", "top_p": "1.0", "repetition_penalty": "1.0"}
 
 def defaults_of_the_model(beside: Beside, log: Log) -> Iterator[Finding]:
     """The server says which settings it takes from the model, and no request sets others."""
-    said = ((line, _DEFAULTS.search(line.text)) for _, line in beside.lines)
+    said = ((line, _DEFAULTS.search(line.text)) for line in beside.words)
     line, found = next(((line, m) for line, m in said if m), (None, None))
     if line is None or found is None or log.kind() != "policy":
         return
@@ -67,7 +67,7 @@ def defaults_of_the_model(beside: Beside, log: Log) -> Iterator[Finding]:
 
 def _left(held: str, beside: Beside, line: Line) -> Iterator[tuple[str, str]]:
     """The settings that take something away and that no other line sets."""
-    others = [one.text for _, one in beside.lines if one is not line]
+    others = [one.text for one in beside.words if one is not line]
     others = [one for one in others if not _OF_ANOTHER.search(one) and not _DEFAULTS.search(one)]
     for name, takes_nothing in _NEUTRAL.items():
         pattern = re.compile(rf"\b{name}{_VALUE}")
@@ -80,7 +80,7 @@ def _left(held: str, beside: Beside, line: Line) -> Iterator[tuple[str, str]]:
 
 def _measured(log: Log, beside: Beside) -> Iterator[str]:
     """Counts of what is sampled beside the trainer's probability of it, far above."""
-    parts: list[Line | Entry] = [*(line for _, line in beside.lines), *log.entries]
+    parts: list[Line | Entry] = [*(line for line in beside.words), *log.entries]
     for part in sorted(parts, key=place):
         for found in _MEASURED.finditer(part.text):
             seen, mass = float(found["seen"]), float(found["mass"])

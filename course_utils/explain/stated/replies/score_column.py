@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.usual_words import PADDED_ON_THE_RIGHT
 
 PUT_LAST = re.compile(
     r"\b(?P<to>\w*(?:rew|reward|score|ret)\w*|r)\[(?::|\.\.\.), ?-1\]\s*(?:\+=|=(?!=))\s*"
@@ -14,7 +15,6 @@ PUT_LAST = re.compile(
 _CUT_BY_MASK = re.compile(
     r"\b(?:last\w*|gae\w*|adv\w*|delta|returns?|running|g)\s*=\s*.*[*]\s*\w*mask\w*"
 )
-_ON_THE_RIGHT = re.compile(r"padding_side['\"]?\s*[:=]\s*['\"]?right\b|\bright[- ]?padd\w+", re.I)
 _ON_THE_LEFT = re.compile(r"\bleft[- ]?padd\w*|padding_side\W{1,5}left", re.IGNORECASE)
 _ADVANTAGES = re.compile(r"\bgae\b|\badvantages?\b|\badv\b|\breturns?\b.*\bv\b", re.IGNORECASE)
 _AT_THE_END = re.compile(
@@ -38,7 +38,7 @@ FADES = ". For a shorter one it reaches the reply through the padding alone, if 
 def put_behind_the_end(beside: Beside, log: Log) -> Iterator[Finding]:
     """Code that adds the score at `[:, -1]` of the rewards of tokens, under a mask of padding."""
     put, at_end = beside.matching(PUT_LAST), beside.matching(_AT_THE_END)
-    right, masked = beside.matching(_ON_THE_RIGHT), beside.matching(_CUT_BY_MASK)
+    right, masked = beside.matching(PADDED_ON_THE_RIGHT), beside.matching(_CUT_BY_MASK)
     if put is None or at_end or not beside.matching(_ADVANTAGES):
         return
     if beside.matching(_ON_THE_LEFT) and not right:

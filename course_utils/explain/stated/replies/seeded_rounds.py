@@ -79,7 +79,7 @@ def _fixed_seed(value: ast.expr) -> str:
 def _flat(beside: Beside) -> list[str]:
     """The same score for three values of k or more, in some block of them."""
     block: list[tuple[Line, int, float]] = []
-    for line in sorted((o for _, o in beside.lines), key=place):
+    for line in sorted((o for o in beside.words), key=place):
         for found in _AT_K.finditer(line.text):
             k, value = int(found["k"]), float(found["value"])
             if block and k <= block[-1][1]:
@@ -100,7 +100,7 @@ def _is_level(block: list[tuple[Line, int, float]]) -> bool:
 
 def _all_or_none(beside: Beside) -> list[str]:
     """A count of problems by right samples, with next to none between none and all."""
-    for _, line in beside.lines:
+    for line in beside.words:
         if not (found := _COUNTS.search(line.text)):
             continue
         counts = dict(tuple(map(int, one.split(":"))) for one in found["pairs"].split(","))

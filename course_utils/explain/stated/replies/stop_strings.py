@@ -33,7 +33,7 @@ NO_STOP = (
 
 def reasoning_cut(beside: Beside, log: Log) -> Iterator[Finding]:
     """A stop of one or two line ends, short replies under a large limit, and few with an answer."""
-    stop, limit, mean = (_found(beside, one) for one in (_STOP, _LIMIT, _MEAN))
+    stop, limit, mean = (beside.first(one) for one in (_STOP, _LIMIT, _MEAN))
     if stop is None or limit is None or mean is None:
         return
     most, short = int(limit[1][1]), float(mean[1]["n"])
@@ -50,14 +50,9 @@ def reasoning_cut(beside: Beside, log: Log) -> Iterator[Finding]:
     yield Finding("evaluation_cuts_replies", 9.0, stop[0], proof, why=why, advice=NO_STOP)
 
 
-def _found(beside: Beside, pattern: re.Pattern) -> tuple[Line, re.Match] | None:
-    found = ((line, pattern.search(line.text)) for _, line in beside.lines)
-    return next(((line, match) for line, match in found if match), None)
-
-
 def _few_answers(beside: Beside) -> Iterator[str]:
     """A line that counts rows, and how few of them close their reasoning or give an answer."""
-    for _, line in beside.lines:
+    for line in beside.words:
         rows, closed = _ROWS.search(line.text), list(_CLOSED.finditer(line.text))
         if rows and closed and max(int(one["n"]) for one in closed) <= FEW * int(rows["n"]):
             told = ", ".join(one[0].strip() for one in closed)
@@ -67,7 +62,7 @@ def _few_answers(beside: Beside) -> Iterator[str]:
 
 def _longer_elsewhere(beside: Beside, log: Log, short: float) -> Iterator[str]:
     """Replies of the same model that are far longer where nothing stops them."""
-    parts: list[Line | Entry] = [*(line for _, line in beside.lines), *log.entries]
+    parts: list[Line | Entry] = [*(line for line in beside.words), *log.entries]
     for part in parts:
         found = _LONGER.search(part.text)
         if found and plain_number(found["n"] or found["m"]) > TIMES * short:

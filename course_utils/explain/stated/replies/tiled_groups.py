@@ -89,7 +89,7 @@ ONE_ORDER = (
 
 def groups_of_other_prompts(beside: Beside, log: Log) -> Iterator[Finding]:
     """Code that repeats prompts in one order and groups rewards in the other."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     if not any(_OF_GROUPS.search(line.text) for line in lines):
         return
     if any(_PUT_IN_ORDER.search(line.text) for line in lines):
@@ -166,7 +166,7 @@ def _ids(beside: Beside) -> tuple[list[tuple[Line, str]], str]:
     """The column of a table that names the prompt of each row, with its name."""
     rows: list[tuple[Line, str]] = []
     place, name, width = -1, "", 0
-    for _, line in beside.lines:
+    for line in beside.words:
         cells = [one for one in re.split(r"[\s|,]+", line.text.strip(" |")) if one]
         if not rows and (found := [n for n, one in enumerate(cells) if _ID.match(one.lower())]):
             place, name, width = found[0], cells[found[0]], len(cells)

@@ -51,7 +51,7 @@ SEND_THEM = (
 
 def router_bias_left(beside: Beside, log: Log) -> Iterator[Finding]:
     """A loop over the parameters sends the weights, beside a router whose bias is updated."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     loop, sends = beside.matching(_PARAMETERS), beside.matching(_SENDS)
     moves = beside.matching(_MOVES)
     if not loop or not sends or not moves or beside.matching(_STANDS) or beside.matching(_WHOLE):

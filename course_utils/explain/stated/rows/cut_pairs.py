@@ -71,7 +71,7 @@ LONGER_PAIRS = (
 
 def cut_pairs(beside: Beside, log: Log) -> Iterator[Finding]:
     """Pairs of prompts that are longer than the limit, or that differ behind it, and ties."""
-    named = [*log.entries[:1], *(line for _, line in beside.lines)]
+    named = [*log.entries[:1], *(line for line in beside.words)]
     if log.kind() != "preference" and not any(_NAMES_BOTH.search(one.text) for one in named):
         return
     limit = beside.printed("max_length") or _of_tracker(beside)
@@ -92,7 +92,7 @@ def cut_pairs(beside: Beside, log: Log) -> Iterator[Finding]:
 
 def _of_tracker(beside: Beside) -> Setting | None:
     """The limit in the summary of a tracker: cfg/max_len 1024."""
-    for _, line in beside.lines:
+    for line in beside.words:
         if found := _LIMIT.search(line.text):
             return Setting("max_length", found[1], line, written="max_len")
     return None
@@ -109,7 +109,7 @@ def _middle_margin(beside: Beside) -> list[str]:
 
 def _long_prompts(beside: Beside, limit: Setting) -> tuple[Line, str, float] | None:
     """The lowest part of the prompts' lengths that is above the limit, the middle one at most."""
-    for _, line in beside.lines:
+    for line in beside.words:
         if not (told := _OF_PROMPTS.search(line.text)):
             continue
         for found in _QUANTILE.finditer(line.text, told.end()):
@@ -122,7 +122,7 @@ def _long_prompts(beside: Beside, limit: Setting) -> tuple[Line, str, float] | N
 
 def _above(beside: Beside, limit: Setting, of: re.Pattern) -> tuple[Line, str, float] | None:
     """The lowest part of such lengths in a table that is above the limit."""
-    for one in counted([line for _, line in beside.lines]):
+    for one in counted(beside.words):
         for name, tokens in one.low() if of.search(one.label) else ():
             if tokens >= (limit.number or 0):
                 return one.line, name, tokens
@@ -131,7 +131,7 @@ def _above(beside: Beside, limit: Setting, of: re.Pattern) -> tuple[Line, str, f
 
 def _equal_scores(beside: Beside) -> list[str]:
     """Rows of two scores, most of which are the same to the last digit."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     rows = [(line, found) for line in lines if (found := _TWO_SCORES.match(line.text))]
     rows = rows or [(line, found) for line in lines if (found := _NAMED_SCORES.search(line.text))]
     same = [line for line, found in rows if found[1] == found[2] and float(found[1])]

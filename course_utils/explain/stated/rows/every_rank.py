@@ -57,7 +57,7 @@ SPLIT_THEM = (
 
 def each_reads_all(beside: Beside, log: Log) -> Iterator[Finding]:
     """A DataLoader of several processes without a sampler, or ranks with one loss and one batch."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     if any(one.search(line.text) for line in lines for one in (_SPLIT, OTHER_PARALLEL)):
         return
     several, loader = beside.matching(_SEVERAL), _loader(lines)

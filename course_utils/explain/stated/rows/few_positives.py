@@ -86,7 +86,7 @@ def copies_in_the_batch(beside: Beside, log: Log) -> Iterator[Finding]:
 
 def _positives(beside: Beside) -> tuple[Line, int] | None:
     """How many different positives there are, as a sentence or a printed number says."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     for line in lines:
         if found := _SAID.search(line.text):
             return line, _whole(found["n"] or found["m"])

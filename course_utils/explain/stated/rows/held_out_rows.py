@@ -49,7 +49,7 @@ APART = (
 
 def held_out_of_the_training_rows(beside: Beside, log: Log) -> Iterator[Finding]:
     """Code that selects the evaluation from the training rows, which nothing takes out again."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     at = next((n for n, line in enumerate(lines) if _TAKEN.match(line.text)), None)
     if at is None or beside.matching(_SPLIT):
         return

@@ -63,7 +63,7 @@ def numbered_in_each_file(beside: Beside, log: Log) -> Iterator[Finding]:
     """Code that numbers the classes of two files apart, and an evaluation that is turned round."""
     if beside.matching(_ONE_MAP):
         return
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     matrix, hits = turned(beside), _hits(log)
     shown = [*([matrix[2]] if matrix else []), *_below_chance(log, beside, matrix)]
     shown += _right_or_never(beside)
@@ -177,7 +177,7 @@ def turned(beside: Beside) -> tuple[int, Line, str] | None:
 def _rows(beside: Beside) -> Iterator[tuple[int, Line, list[int]]]:
     """Lines of whole numbers, with the number of their block."""
     block = 0
-    for _, line in beside.lines:
+    for line in beside.words:
         found = _NUMBERS.match(_TOTAL.sub("", line.text))
         if found is None:
             block += 1

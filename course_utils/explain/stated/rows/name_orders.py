@@ -59,7 +59,7 @@ class _Order:
 
 def names_in_two_orders(beside: Beside, log: Log) -> Iterator[Finding]:
     """Two lists of the same names in different orders, and an accuracy that fell between."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     low = _fell(lines, log)
     if low is None:
         return
@@ -79,7 +79,7 @@ def names_in_two_orders(beside: Beside, log: Log) -> Iterator[Finding]:
 
 def counted_from_another_number(beside: Beside, log: Log) -> Iterator[Finding]:
     """Answers and labels whose numbers are the same ones but for a shift by one."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     found = [(line, _keys(m[1])) for line in lines for m in _COUNTS.finditer(line.text)]
     biased = next(((x, m) for x in lines if (m := _BIAS.search(x.text))), None)
     for (line, some), (below, others) in combinations(found, 2):

@@ -36,7 +36,7 @@ def counted_in_both(beside: Beside, log: Log) -> Iterator[Finding]:
     """A count of rows in both sets that is not small."""
     if beside.matching(_AFTER):
         return
-    for _, line in beside.lines:
+    for line in beside.words:
         if (found := _SAID.search(line.text)) is None:
             continue
         number, whole = (plain_number(found[name]) for name in ("n", "of"))
@@ -50,7 +50,7 @@ def counted_in_both(beside: Beside, log: Log) -> Iterator[Finding]:
 
 def _of_a_prompt(beside: Beside, log: Log) -> Iterator[Finding]:
     """What a prompt has answered to the question for rows that both sets have."""
-    parts: list[Line | Entry] = [line for _, line in beside.lines]
+    parts: list[Line | Entry] = beside.words
     parts = sorted([*parts, *log.entries], key=place)
     for line, below in pairwise(parts):
         answer = _ANSWER.match(below.text) if _ASKED.search(line.text) else None

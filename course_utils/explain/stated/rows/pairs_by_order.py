@@ -132,7 +132,7 @@ def _role(node: ast.AST) -> str:
 
 def lost(beside: Beside) -> list[str]:
     """A comparison that the trained model loses."""
-    for _, line in beside.lines:
+    for line in beside.words:
         if not (found := _TESTED.search(line.text)):
             continue
         low = float(found["wins"] or found["rate"])

@@ -72,7 +72,7 @@ def _finding(beside: Beside, lines: list[Line], name: str, sense: str, sorted_by
 
 
 def _pairs(beside: Beside) -> Iterator[tuple[Line, str, float, float]]:
-    for _, line in beside.lines:
+    for line in beside.words:
         if found := _NAMED.search(line.text):
             name = (found["name"] or found["other"]).lower()
             good, bad = found["good"] or found["good2"], found["bad"] or found["bad2"]
@@ -84,7 +84,7 @@ def _pairs(beside: Beside) -> Iterator[tuple[Line, str, float, float]]:
 
 def _sorted(beside: Beside) -> Iterator[tuple[Line, str]]:
     """What is said to be sorted by, where its name has a better end."""
-    for _, line in beside.lines:
+    for line in beside.words:
         for found in _SORTED.finditer(line.text):
             name = (found["name"] or found["key"]).lower()
             if sense_of(name):
@@ -93,7 +93,7 @@ def _sorted(beside: Beside) -> Iterator[tuple[Line, str]]:
 
 def _below_chance(beside: Beside) -> list[str]:
     """A benchmark of pairs whose parts are below a coin's."""
-    for _, line in beside.lines:
+    for line in beside.words:
         shares = [float(m["share"]) for m in _BELOW_CHANCE.finditer(line.text)]
         if len(shares) > 1 and max(shares) < HALF:
             return [line.says]
@@ -102,7 +102,7 @@ def _below_chance(beside: Beside) -> list[str]:
 
 def _worse_with_n(beside: Beside) -> list[str]:
     """A table in which the best of more replies wins less."""
-    rows = [(line, m) for _, line in beside.lines if (m := _N_AND_WINS.match(line.text))]
+    rows = [(line, m) for line in beside.words if (m := _N_AND_WINS.match(line.text))]
     wins = [float(m["wins"]) for _, m in rows]
     if len(wins) < 3 or any(now >= before for before, now in itertools.pairwise(wins)):
         return []

@@ -107,7 +107,7 @@ def _is_set(value: ast.AST) -> bool:
 
 def _scores(beside: Beside, log: Log) -> list[str]:
     """The same score, printed alone on its line several times, and another one each time."""
-    lines = sorted([*(line for _, line in beside.lines), *log.entries], key=place)
+    lines = sorted([*(line for line in beside.words), *log.entries], key=place)
     found = [(line, m) for line in lines if (m := _SCORED.match(line.text))]
     values = [float(m["value"]) for _, m in found if m["name"] == found[0][1]["name"]]
     if len(values) < 2 or len(set(values)) < len(values):
@@ -121,7 +121,7 @@ def _scores(beside: Beside, log: Log) -> list[str]:
 
 def _lower_each_time(beside: Beside, log: Log) -> list[str]:
     """Accuracies that differ from run to run and are all far below that of the training."""
-    lines = [*(line for _, line in beside.lines), *log.entries]
+    lines = [*(line for line in beside.words), *log.entries]
     told = [(one, float(m["n"])) for one in lines for m in _TOLD.finditer(one.text)]
     hits = finite(log.values("eval_accuracy") + log.values("accuracy"))
     best = max([*hits, *(rate for _, rate in told)], default=0.0)
@@ -140,14 +140,14 @@ def _told(beside: Beside) -> list[str]:
 
 def _runs(beside: Beside) -> list[str]:
     """That one program was run several times."""
-    runs = [(line, m["run"]) for _, line in beside.lines if (m := _RUN.match(line.text))]
+    runs = [(line, m["run"]) for line in beside.words if (m := _RUN.match(line.text))]
     same = [line for line, name in runs if sum(name == other for _, other in runs) > 1]
     return [f"{line.where} says: {line.text.strip()[:80]}" for line in same[-1:]]
 
 
 def _two_programs(beside: Beside, made: Line) -> list[str]:
     """That the function with the set is called in two places, or two scripts are named."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     above = [m["name"] for line in lines[: lines.index(made)] if (m := _DEF.match(line.text))]
     if above:
         call = re.compile(rf"(?<!def )\b{re.escape(above[-1])}\(")

@@ -54,7 +54,7 @@ def text_too_small(beside: Beside, log: Log) -> Iterator[Finding]:
     if large is None or pixels > MANY_PIXELS or math.prod(large[1]) < TIMES * pixels:
         return
     line, (w, h) = large
-    grids = [(one, m) for _, one in beside.lines for m in _GRID.finditer(one.text)]
+    grids = [(one, m) for one in beside.words for m in _GRID.finditer(one.text)]
     seen = [(one, int(m[1]), int(m[2])) for one, m in grids]
     if any(rows * columns * PATCH**2 > IN_FORCE * pixels for _, rows, columns in seen):
         return  # the limit is not in force
@@ -80,7 +80,7 @@ def text_too_small(beside: Beside, log: Log) -> Iterator[Finding]:
 
 def _limit(beside: Beside) -> tuple[Line, str, int] | None:
     """The last limit of an image's pixels that is set: of the whole, or of an edge."""
-    for _, line in reversed(beside.lines):
+    for line in reversed(beside.words):
         if is_prose(line.text):
             continue
         if found := _PIXELS.search(line.text):
@@ -97,7 +97,7 @@ def _largest(beside: Beside) -> tuple[Line, tuple[int, int]] | None:
     """The largest image of which a size is given, in a line on images or just below one."""
     found: list[tuple[Line, tuple[int, int]]] = []
     above = False
-    for _, line in beside.lines:
+    for line in beside.words:
         is_of_images = bool(_OF_IMAGES.search(line.text)) and not _PIXELS.search(line.text)
         if is_of_images or above:
             found += [(line, (int(m[1]), int(m[2]))) for m in _SIZE.finditer(line.text)]

@@ -48,7 +48,7 @@ WIDER = (
 
 def ids_cut(beside: Beside, log: Log) -> Iterator[Finding]:
     """Code that keeps ids in 16 bits, and a vocabulary or ids that do not fit."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     kept = next(_kept(lines), None)
     if kept is None:
         return

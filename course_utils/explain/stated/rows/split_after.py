@@ -79,7 +79,7 @@ def split_after_copies(beside: Beside, log: Log) -> Iterator[Finding]:
 
 
 def _finding(beside: Beside, log: Log, made: _Made, line: Line) -> Finding | None:
-    both, lines = _in_both(beside), sorted((line for _, line in beside.lines), key=place)
+    both, lines = _in_both(beside), sorted((line for line in beside.words), key=place)
     lower, fewer = falls_elsewhere(lines, log), of_fewer(lines)
     if not made.is_copied and (not lower or beside.matching(_BY_SOURCE)):
         return None
@@ -156,7 +156,7 @@ def _grown(statement: ast.stmt) -> str:
 def _in_both(beside: Beside) -> list[Line]:
     """A line that asks the training rows for one id, and one that asks the others for it."""
     found: dict[str, dict[str, Line]] = {}
-    for _, line in beside.lines:
+    for line in beside.words:
         if one := _LITERAL.search(line.text):
             side = "train" if "train" in line.text.lower() else "held"
             found.setdefault(one["id"] or one["n"], {}).setdefault(side, line)

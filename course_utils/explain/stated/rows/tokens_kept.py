@@ -59,7 +59,7 @@ NAME_IT = (
 
 def kept_without_the_tokenizer(beside: Beside, log: Log) -> Iterator[Finding]:
     """Code whose key of tokenized rows has no tokenizer in it, and ids or a loss that show it."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     key = next((line for line in lines if _is_such_a_key(line)), None)
     kept = beside.matching(_KEPT)
     if key is None or kept is None or not any(map(_tokenizes, lines)):

@@ -65,7 +65,7 @@ def two_starts(beside: Beside, log: Log) -> Iterator[Finding]:
     code, counted = _by_code(beside), _one_more(beside)
     if not code or beside.matching(_CLEAN):
         return
-    learnt = next((line for _, line in beside.lines if _LEARNT.match(line.text)), None)
+    learnt = next((line for line in beside.words if _LEARNT.match(line.text)), None)
     learnt = learnt if beside.matching(_BY_PLACE) else None
     shown = [*code, *counted, *([learnt] if learnt else [])]
     if len(shown) == len(code):
@@ -81,7 +81,7 @@ def two_starts(beside: Beside, log: Log) -> Iterator[Finding]:
 
 def _shown(beside: Beside) -> Iterator[Line]:
     """Lines in which both start tokens stand, and that do not speak of another case."""
-    for _, line in beside.lines:
+    for line in beside.words:
         for found in (_TWO_IDS.search(line.text), _TWO_TEXTS.search(line.text)):
             if found and not _NOT_SO.search(line.text[: found.start()]):
                 yield line
@@ -97,7 +97,7 @@ def _by_code(beside: Beside) -> list[Line]:
                 names |= _targets(statement)
             elif rendered and _encodes(call, names):
                 return [rendered, line]
-    for _, line in beside.lines:  # a pipe in words: render (tokenize=False) -> tok(texts)
+    for line in beside.words:  # a pipe in words: render (tokenize=False) -> tok(texts)
         found = _RENDERS.search(line.text)
         if found and _ENCODES.search(line.text, found.end()):
             return [line]
@@ -137,10 +137,10 @@ def _one_more(beside: Beside) -> list[Line]:
     """A number of ids of a prompt that is one above what the server counts."""
     counts = [
         (line, int(m["n"] or m["m"] or m["k"]))
-        for _, line in beside.lines
+        for line in beside.words
         if (m := _LENGTH.search(line.text))
     ]
-    served = [(line, int(m["n"])) for _, line in beside.lines if (m := _SERVED.search(line.text))]
+    served = [(line, int(m["n"])) for line in beside.words if (m := _SERVED.search(line.text))]
     for line, number in counts:
         for other, count in served:
             if number == count + 1:

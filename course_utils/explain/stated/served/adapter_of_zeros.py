@@ -40,7 +40,7 @@ SAVE_AGAIN = (
 
 def saved_before_it_learnt(beside: Beside, log: Log) -> Iterator[Finding]:
     """Norms of B from a file that are all 0, and numbers of a training that moves."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     parts: list[Line | Entry] = [*lines, *log.entries]
     norms = [(x, m) for x in parts if (m := _NORM.search(x.text))]
     of_b = [(x, m) for x, m in norms if m["half"] == "B"]

@@ -39,7 +39,7 @@ SWITCH_ON = (
 
 def base_is_measured(beside: Beside, log: Log) -> Iterator[Finding]:
     """A command of an evaluation with the base alone, and a score that is the base's."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     found = next(((x, m) for x in lines if (m := _EVALUATES.search(x.text))), None)
     if found is None or beside.matching(_NAMES_ADAPTER) or not beside.matching(_ADAPTER):
         return
@@ -53,7 +53,7 @@ def base_is_measured(beside: Beside, log: Log) -> Iterator[Finding]:
 
 def adapter_is_off(beside: Beside, log: Log) -> Iterator[Finding]:
     """Code that evaluates while the adapter is switched off."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     if sum(bool(_MEASURES.search(one.text)) for one in lines) > 1:
         return  # with the adapter as well, so that the base is measured on purpose
     for line, below in pairwise(lines):

@@ -40,7 +40,7 @@ ONE_OF_BOTH = (
 
 def put_on_twice(beside: Beside, log: Log) -> Iterator[Finding]:
     """The folder of a merge, served or loaded with an adapter."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     merged: dict[str, Line] = {}
     for line in lines:
         for found in _MERGED.finditer(line.text):

@@ -63,7 +63,7 @@ def merged_at_another_scale(beside: Beside, log: Log) -> Iterator[Finding]:
 
 def _values(beside: Beside, pattern: re.Pattern) -> Iterator[tuple[Line, str]]:
     """Each value of a setting that is written down, with its line."""
-    for _, line in beside.lines:
+    for line in beside.words:
         if found := pattern.search(line.text):
             yield line, found["value"]
 
@@ -78,7 +78,7 @@ def _numbers(size: int, alpha: int, is_rooted: bool) -> str:
 
 def _measured(beside: Beside, factor: float) -> list[str]:
     """Two norms of one change, one below the other, that are apart by that factor."""
-    for _, line in beside.lines:
+    for line in beside.words:
         values = [float(one) for one in re.findall(r"(?<![\w.])\d+\.\d+(?![\w.])", line.text)]
         if len(values) == 2 and min(values) > 0:
             apart = max(values) / min(values)
@@ -94,4 +94,4 @@ def _measured(beside: Beside, factor: float) -> list[str]:
 
 
 def _norms(beside: Beside) -> Iterator[tuple[Line, re.Match]]:
-    return ((line, one) for _, line in beside.lines if (one := _NORM.search(line.text)))
+    return ((line, one) for line in beside.words if (one := _NORM.search(line.text)))

@@ -37,7 +37,7 @@ KEEP_IT = (
 
 def merged_nothing(beside: Beside, log: Log) -> Iterator[Finding]:
     """A difference of 0 between weights of a merged model and of its base."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     for line, below in pairwise([*lines, Line("", "")]):
         if not _ASKS.search(line.text) or _OF_OTHERS.search(line.text):
             continue

@@ -8,6 +8,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Line, place
 from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.usual_words import ASKS_LIKENESS
 from course_utils.explain.stated.served.rows_of_new_tokens import (
     at_a_guess,
     rows_as_they_were,
@@ -56,7 +57,6 @@ _NEVER = re.compile(
     r"[^.\n]{0,30}?(?:\b(?:tokens?|tags?|marks?|markers?)\b|<\w|\[[A-Z])[^.\n]{0,20}",
     re.IGNORECASE,
 )
-_ASKS_LIKENESS = re.compile(r"cosine_similarity\(|\bcos(?:ine)?(?:_sim\w*)?\(", re.IGNORECASE)
 _ALL_ONE = re.compile(r"\[(?:\s*(?:1\.0*|0\.9999\d*)\s*,)+\s*(?:1\.0*|0\.9999\d*)\s*\]")
 _TOLD_AS_ONE = re.compile(
     r"\bcos\w*\b(?=.*\b(?:rows?|tokens?|pairs?|two)\b)(?!.*\d\.\d.*\d\.\d).*?\b(?:1\.0{3,}|0\.999\d+)\b",
@@ -88,7 +88,7 @@ TRAIN = (
 
 def new_tokens_left(beside: Beside, log: Log) -> Iterator[Finding]:
     """Added tokens, an adapter that trains no table, and what shows that their rows stand."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     added = next((m for m in _matches(lines, _ADDED) if not _PADDING_ALONE.match(m[1])), None)
     adapter = beside.matching(_ADAPTER)
     if added is None or adapter is None or beside.matching(_TRAINS_TABLE):
@@ -152,6 +152,6 @@ def _alike(lines: list[Line]) -> list[str]:
         if _TOLD_AS_ONE.search(line.text):
             return [f"{line.where}: the new rows are all alike, {line.text.strip()[:100]}"]
     for line, below in pairwise(lines):
-        if _ASKS_LIKENESS.search(line.text) and _ALL_ONE.search(below.text):
+        if ASKS_LIKENESS.search(line.text) and _ALL_ONE.search(below.text):
             return [f"{below.where}: the new rows are all alike, {below.text.strip()[:80]}"]
     return []

@@ -71,7 +71,7 @@ def _sizes(beside: Beside) -> list[str]:
     """How large the adapter's product is beside the weights, if that is more than training
     makes."""
     rows: list[tuple[Line, float]] = []
-    for _, line in beside.lines:
+    for line in beside.words:
         if (found := _SIZES.search(line.text)) and float(found["w"]):
             rows.append((line, float(found["ba"]) / float(found["w"])))
     shares = [share for _, share in rows]

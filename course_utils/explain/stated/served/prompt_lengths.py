@@ -60,7 +60,7 @@ class Lengths:
 
 def prompt_is_shorter(beside: Beside, log: Log) -> Iterator[Finding]:
     """Prompts of an evaluation that lack as many tokens in each statistic."""
-    rows = lengths([*(line for _, line in beside.lines), *log.entries])
+    rows = lengths([*(line for line in beside.words), *log.entries])
     if beside.matching(_FEW_SHOTS):
         return
     for one in rows:
@@ -81,7 +81,7 @@ def _finding(one: Lengths, other: Lengths, steady: float, beside: Beside, log: L
     lines = [one.line, other.line]
     proof = [x.says for x in lines]
     proof += [f"{system[0].where} says: {system[1].strip()[:MAX_QUOTE]}"] if system else []
-    low = next(scores(x for _, x in beside.lines if place(x) > place(other.line)), None)
+    low = next(scores(x for x in beside.words if place(x) > place(other.line)), None)
     proof += [f"{low[0].where}: {low[1]} {low[2]:g}"] if low else []
     why = PART_IS_MISSING.format(n=steady, which=which, system=IT_IS_SYSTEM if system else "")
     untold = (

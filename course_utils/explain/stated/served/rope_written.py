@@ -48,7 +48,7 @@ def base_not_read(beside: Beside, log: Log) -> Iterator[Finding]:
     line, theta, how = written
     if float(theta.replace("_", "")) == DEFAULT and not how:
         return
-    versions = [(at, m) for _, at in beside.lines for m in _VERSION.finditer(at.text)]
+    versions = [(at, m) for at in beside.words for m in _VERSION.finditer(at.text)]
     new = next(((at, m) for at, m in versions if int(m["major"]) >= NEW), None)
     read = [(at, m) for at, m in versions if "version" not in m["of"].lower()]
     old = next(((at, m) for at, m in read if m["major"] == "4"), None)
@@ -78,7 +78,7 @@ def _written(beside: Beside) -> tuple[Line, str, str] | None:
     """The base that a config has inside of rope_parameters and not beside it, and its scaling."""
     found: tuple[Line, str] | None = None
     how, depth = "", 0
-    for _, line in beside.lines:
+    for line in beside.words:
         if _is_removed(line):
             continue
         opened = _INSIDE.search(line.text)

@@ -52,7 +52,7 @@ OF_THE_LIST = ". The first model of the server's list is the base, and the adapt
 
 def base_is_asked(beside: Beside, log: Log) -> Iterator[Finding]:
     """An adapter that a server knows, and no request with it."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     has = next(((x, m) for x in lines if not is_prose(x.text) and (m := _HAS.search(x.text))), None)
     code = beside.matching(_IN_CODE)
     asked = next((x for x in lines if _WITHOUT.search(x.text)), None)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import Entry, Line
+from course_utils.explain.paste.entries import Entry, Line, share
 from course_utils.explain.paste.log import Log
 
 _FORMS = {  # what begins a turn
@@ -73,7 +73,7 @@ RENDER = (
 
 def another_prompt(beside: Beside, log: Log) -> Iterator[Finding]:
     """Rows of one form, a prompt of another, and replies that are worse or run on."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     trained, served = _trained(lines), _served(lines)
     if trained and served is None and trained[1] in PLAIN:
         yield from _rendered_by_the_server(trained, beside, log)
@@ -97,7 +97,7 @@ def _rendered_by_the_server(
 ) -> Iterator[Finding]:
     """Rows in a form of plain words, and messages that a server lays out by a chat template."""
     chat, template = beside.matching(_CHAT), beside.matching(_OWN_TEMPLATE)
-    worse = _worse([*(line for _, line in beside.lines), *log.entries])
+    worse = _worse([*(line for line in beside.words), *log.entries])
     effect = [*worse, *_cut(beside)]
     if chat is None or template is not None or not effect:
         return
@@ -155,13 +155,9 @@ def _worse(lines: list[Line | Entry]) -> list[str]:
     for line, low in bad:
         for other, high in found:
             is_same = low["name"].lower() == high["name"].lower() and other is not line
-            if is_same and _share(low["value"]) < LOWER * _share(high["value"]):
+            if is_same and share(low["value"]) < LOWER * share(high["value"]):
                 return [f"{high[0]} at {other.where}, {low[0]} through the service at {line.where}"]
     return []
-
-
-def _share(text: str) -> float:
-    return float(text.rstrip("% ")) / (100 if "%" in text else 1)
 
 
 def _cut(beside: Beside) -> list[str]:

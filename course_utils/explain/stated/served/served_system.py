@@ -53,7 +53,7 @@ class _System:
 
 def another_system(beside: Beside, log: Log) -> Iterator[Finding]:
     """A row of the training and a prompt of the service, with system messages that differ."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     trained, served = (list(_systems(lines, one)) for one in (_OF_TRAINING, _OF_SERVICE))
     trained = [one for one in trained if one.line not in [other.line for other in served]]
     heard = [one for one in trained if len(one.text) >= SHORTEST]

@@ -52,7 +52,7 @@ DROP = (
 
 def another_template(beside: Beside, log: Log) -> Iterator[Finding]:
     """The option of a server names one form of turns, and the training another."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     served, trained = _served(lines), _trained(lines)
     if served is None or trained is None or served[1] == trained[1]:
         return

@@ -59,7 +59,7 @@ FOUND, MISSING, FALLS_BACK = 4.6, 4.8, 4.0
 
 def served(beside: Beside, _log: Log) -> Iterator[Finding]:
     """A contrast between two programs, and a Modelfile without a template."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     spoken = [line for line in lines if _is_said(line.text)]
     good, bad = _judged(lines)
     if bad and (bare := _without_template(lines)):

@@ -49,7 +49,7 @@ def at_one_end(beside: Beside, log: Log, code: list[Line]) -> Finding | None:
 def _rows(beside: Beside) -> Iterator[tuple[Line, Line, list[int]]]:
     """Each list of ids without the padding before it, its line, and the line that names it."""
     head = None
-    for _, line in beside.lines:
+    for line in beside.words:
         if _HEADS_IDS.search(line.text):
             head = line
         shown = line.text
@@ -72,7 +72,7 @@ def _begins_twice(ids: list[int]) -> bool:
 
 def _longer_by_one(beside: Beside, log: Log) -> list[str]:
     """Statistics of the lengths that are all one apart."""
-    rows = lengths([*(line for _, line in beside.lines), *log.entries])
+    rows = lengths([*(line for line in beside.words), *log.entries])
     for one in rows:
         for other in rows:
             shared = [name for name in one.values if name in other.values]

@@ -46,7 +46,7 @@ SAVE_THEM = (
 
 def tables_left_out(beside: Beside, log: Log) -> Iterator[Finding]:
     """Tables with a gradient, and code or a size that says that the file has none of them."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     by_hand, by_peft = beside.matching(_BY_HAND), beside.matching(_BY_PEFT)
     trained = by_hand or by_peft
     if trained is None:

@@ -42,11 +42,11 @@ def templates(beside: Beside, _log: Log) -> Iterator[Finding]:
 
 
 def _of_another_model(beside: Beside) -> Finding | None:
-    named = [(line, _TEMPLATE.search(line.text)) for _, line in beside.lines]
+    named = [(line, _TEMPLATE.search(line.text)) for line in beside.words]
     named = [(line, found[1]) for line, found in named if found and _families(found[1])]
     models = [
         (line, found[1])
-        for _, line in beside.lines
+        for line in beside.words
         for found in _MODEL.finditer(line.text)
         if _families(found[1])
     ]

@@ -71,7 +71,7 @@ UNTIE = (
 
 def tie_lost(beside: Beside, log: Log) -> Iterator[Finding]:
     """A head that is not in the file of an untied config, or two tables under a tied one."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     said = list(_tied(lines))
     drawn = beside.matching(_DRAWN)
     if said and all(value == "false" for _, value in said) and drawn:

@@ -33,7 +33,7 @@ SAVE_IT = (
 
 def other_ids(beside: Beside, log: Log) -> Iterator[Finding]:
     """Tokens that are printed with their ids twice, and not with the same ones."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     first: dict[str, tuple[int, Line]] = {}
     apart: list[tuple[str, tuple[int, Line], tuple[int, Line]]] = []
     for token, number, line in _shown(lines):

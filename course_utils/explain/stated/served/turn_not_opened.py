@@ -40,7 +40,7 @@ def turn_not_opened(beside: Beside, log: Log) -> Iterator[Finding]:
         return
     said_so = beside.matching(_CLOSED)
     line = said_so[0] if said_so else _rendered(beside)
-    heads = [one for _, one in beside.lines if _HEAD.match(one.text)]
+    heads = [one for one in beside.words if _HEAD.match(one.text)]
     if line is None or not heads:
         return
     shown = [line, *heads[:2]]

@@ -38,7 +38,7 @@ EACH_UNSEEN = "unless the labels first appear in the order of their numbers, eac
 
 def weights_in_another_order(beside: Beside, log: Log) -> Iterator[Finding]:
     """A count's values as the weights of a loss; the printed counts and weights, if there are."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     code, loss = _code(lines), beside.matching(_IN_A_LOSS)
     if code is None or loss is None:
         return

@@ -39,7 +39,7 @@ SUM_WORDS = (
 
 def kl_over_the_words(beside: Beside, log: Log) -> Iterator[Finding]:
     """Code of kl_div with a plain mean on logits, and a term that is next to nothing."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     for number, line in enumerate(lines):
         if not (call := _CALL.search(line.text)):
             continue

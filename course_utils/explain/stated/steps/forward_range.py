@@ -40,7 +40,7 @@ WIDER = "train in {formats}, the whole model or the blocks that pass 65504; leav
 
 def outside_of_float16(beside: Beside, log: Log) -> Iterator[Finding]:
     """Numbers above 65504 that are inf in float16, or a loss that is nan in float16 alone."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     lists, losses, rows = _by_block(lines), _by_format(lines), _by_rows(lines)
     if not lists and not losses:
         yield from _of_rows(beside, rows)

@@ -26,7 +26,7 @@ AT_ZERO = (
 
 def still_in_the_first_step(beside: Beside, log: Log) -> Iterator[Finding]:
     """A has no gradient in the first step that is shown, B has one, and both have one later."""
-    parts = sorted((*log.entries, *(line for _, line in beside.lines)), key=place)
+    parts = sorted((*log.entries, *(line for line in beside.words)), key=place)
     rows = list(_rows(parts))
     losses = trend(log.values("loss"))
     if not rows or losses is None or losses[2] >= losses[0]:

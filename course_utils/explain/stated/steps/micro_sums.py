@@ -82,7 +82,7 @@ def _in_code(beside: Beside) -> tuple[Line, str, str, list[Line]] | None:
                 mean = (line, name)
     divided = [
         line
-        for _, line in beside.lines
+        for line in beside.words
         if _ACCUMULATED.search(line.text) and ("loss" in line.text or _BACKWARD.search(line.text))
     ]
     divided = [line for line in divided if not _ROWS.search(line.text.partition("#")[0])]
@@ -128,7 +128,7 @@ def _is_mean(value: ast.expr) -> bool:
 
 def _table(beside: Beside, log: Log) -> tuple[Line | Entry, list[str], str] | None:
     """A table of micro-batch sizes in which one column goes with them and another does not."""
-    parts = sorted((*log.entries, *(line for _, line in beside.lines)), key=place)
+    parts = sorted((*log.entries, *(line for line in beside.words)), key=place)
     for number, part in enumerate(parts):
         names = part.text.split()
         if not names or not _SIZE.match(names[0]) or len(names) < 3:

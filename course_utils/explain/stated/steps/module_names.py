@@ -38,7 +38,7 @@ def names_apart(beside: Beside, _log: Log) -> Iterator[Finding]:
 def _found(beside: Beside, pattern: re.Pattern) -> dict[str, tuple[str, Line]]:
     """By block, such as layers.0.mlp, the names before it and the line."""
     found: dict[str, tuple[str, Line]] = {}
-    for _, line in beside.lines:
+    for line in beside.words:
         match = pattern.search(line.text)
         if match and (pattern is _OF_ADAPTER or "lora_" not in line.text):
             found.setdefault(match[2], (match[1], line))

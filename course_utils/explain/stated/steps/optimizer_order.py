@@ -8,6 +8,7 @@ from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import Line, place
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import listed, trend
+from course_utils.explain.paste.usual_words import ASKS_LIKENESS
 
 _MADE = re.compile(
     r"^(?:self\.)?(?P<name>opt\w*|optimi[sz]er\w*|optim)\s*=\s*(?!None|torch\.load|acc\w*\.prepare)"
@@ -39,7 +40,6 @@ _REPLACES = (  # what puts new weights into a model, and which
 )
 _COMPILED = tuple((re.compile(pattern), what) for pattern, what in _REPLACES)
 _ADDED_LATER = re.compile(r"\.add_param_group\(|\.param_groups\.append\(")
-_LIKENESS = re.compile(r"cosine_similarity\(|\bcos(?:ine)?(?:_sim\w*)?\(", re.IGNORECASE)
 _AS_ONE = re.compile(r"(?:tensor\()?\b(?P<value>1\.0+|0\.99\d*)\b")
 _SIZES = re.compile(r"\bvocab\w*\W+(?P<old>\d{4,6})\s*(?:->|to|=>)\s*(?P<new>\d{4,6})", re.I)
 _CLEARED_BY_IT = re.compile(r"^(?:self\.)?opt\w*\.zero_grad\(")
@@ -62,7 +62,7 @@ AFTERWARDS = (
 
 def made_before(beside: Beside, log: Log) -> Iterator[Finding]:
     """Code in which the optimizer stands above what replaces weights of the model."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     found = _order(lines)
     if found is None or beside.matching(_ADDED_LATER):
         return
@@ -109,7 +109,7 @@ def _sizes(lines: list[Line]) -> list[str]:
 def _alike(lines: list[Line], behind: Line) -> list[str]:
     """A likeness of two new rows near 1, below the code."""
     for number, line in enumerate(lines):
-        if place(line) < place(behind) or not _LIKENESS.search(line.text):
+        if place(line) < place(behind) or not ASKS_LIKENESS.search(line.text):
             continue
         for below in lines[number + 1 : number + 2]:
             if found := _AS_ONE.match(below.text.strip()):

@@ -124,7 +124,7 @@ def _names(value: ast.AST) -> Iterator[str]:
 
 def _in_settings(beside: Beside) -> list[Line]:
     """The setting of the estimate, and the one that puts it into the loss."""
-    lines = [line for _, line in beside.lines if not is_prose(line.text)]
+    lines = [line for line in beside.words if not is_prose(line.text)]
     kinds = [line for line in lines if _TYPE.search(line.text)]
     on = [line for line in lines if _IN_THE_LOSS.search(line.text)]
     if not kinds or not on or beside.matching(_UNBIASED):

@@ -9,9 +9,9 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line, place, plain_number
 from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.usual_words import TOTAL_STEPS
 
 _FROM = re.compile(r"Continuing training from global step (\d+)")
-_STEPS = re.compile(r"Total (?:optimization )?steps\s*[=:]\s*([\d,]+)")
 _NOTHING = re.compile(r"train_loss\W{1,5}0(?:\.0+)?\b[^}\n]{0,20}")
 _RESUMED = re.compile(
     r"resume_from_checkpoint\S*[\s=:'\"]+(?!false|none|null)[^\s,]+", re.IGNORECASE
@@ -73,9 +73,9 @@ def _past(log: Log, beside: Beside) -> Iterator[tuple[Entry | Line, int, int]]:
         numbers = part.numbers if isinstance(part, Entry) else {}
         if numbers.get("step", 0) > numbers.get("planned_steps", math.inf):
             yield part, int(numbers["step"]), int(numbers["planned_steps"])
-    begun, planned = (beside.matching(one) for one in (_FROM, _STEPS))
+    begun, planned = (beside.matching(one) for one in (_FROM, TOTAL_STEPS))
     if begun and planned:
-        step, steps = _number(_FROM, begun), _number(_STEPS, planned)
+        step, steps = _number(_FROM, begun), _number(TOTAL_STEPS, planned)
         if step >= steps:
             yield begun[0], step, steps
 
@@ -89,7 +89,7 @@ def _quoted(log: Log, beside: Beside, pattern: re.Pattern) -> list[str]:
 def _parts(log: Log, beside: Beside) -> Iterator[Entry | Line]:
     yield from log.entries
     yield from (log.summary,) if log.summary is not None else ()
-    yield from (line for _, line in beside.lines)
+    yield from (line for line in beside.words)
 
 
 def _number(pattern: re.Pattern, found: tuple[Line, str]) -> int:
@@ -168,6 +168,6 @@ def _plans(log: Log, beside: Beside) -> Iterator[tuple[Entry | Line, re.Match]]:
     comes later, and others (of a preparation, of shards) have one."""
     begun = beside.matching(_ROWS)[0]
     parts = sorted((p for p in _parts(log, beside) if place(p) >= place(begun)), key=place)
-    for pattern in (_STEPS, _BAR):
+    for pattern in (TOTAL_STEPS, _BAR):
         found = ((part, pattern.search(part.text)) for part in parts)
         yield from islice((pair for pair in found if pair[1]), 1)

@@ -99,7 +99,7 @@ def _gap(table: SideTable) -> str:
 def _sizes(beside: Beside) -> list[str]:
     """Two states of an optimizer, one of which is a third of the other: 4 and 12 bytes a weight."""
     found = []
-    for _, line in beside.lines:
+    for line in beside.words:
         if one := _STATE_SIZE.search(line.text):
             found.append((float(one["size"]) * (1024 if one["unit"] in "Gg" else 1), one, line))
     if len(found) < 2:
@@ -118,7 +118,7 @@ def _sizes_a_weight(beside: Beside) -> list[str]:
     """Bytes a weight of weights and optimizer in the runs that one line names: 6 and 12 or more."""
     counted = beside.matching(_WEIGHTS)
     weights = float(_WEIGHTS.search(counted[1])[1]) * 1e9 if counted else 0.0
-    for _, line in beside.lines if weights else ():
+    for line in beside.words if weights else ():
         if not _WHOLE_SIZE.search(line.text):
             continue
         each = {one["who"]: _bytes(one) / weights for one in _OF_RUN.finditer(line.text)}

@@ -49,7 +49,7 @@ BY_BATCHES = (
 
 def skipped_by_steps(beside: Beside, log: Log) -> Iterator[Finding]:
     """Code that skips `step` batches, beside a step of several batches."""
-    lines = [line for _, line in beside.lines]
+    lines = beside.words
     found, several = _skip(lines), beside.matching(_A_STEP_OF_SEVERAL)
     number = _accumulation(lines)
     if found is None or several is None or number == 1:

@@ -37,7 +37,7 @@ LOG_THE_KL = "none needed; log the loss less the teacher's entropy, which is the
 
 def entropy_is_the_floor(beside: Beside, log: Log) -> Iterator[Finding]:
     """A soft cross entropy beside the teacher's entropy, above it by less and less."""
-    found = [line for _, line in beside.lines if _CROSS_ENTROPY.search(line.text)]
+    found = [line for line in beside.words if _CROSS_ENTROPY.search(line.text)]
     code = next((line for line in found if not _OF_ITSELF.match(line.text)), None)
     if code is None or beside.matching(_IS_A_KL):
         return
@@ -48,7 +48,7 @@ def entropy_is_the_floor(beside: Beside, log: Log) -> Iterator[Finding]:
         return
     if not levels[2] < LEFT * levels[0] or levels[2] > levels[1]:
         return
-    held_out = _pairs(line for _, line in beside.lines)
+    held_out = _pairs(line for line in beside.words)
     if held_out and not 0 <= held_out[-1][1] - held_out[-1][2] < held_out[0][1] - held_out[0][2]:
         return
     at, loss, floor = trained[-1]
