@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from course_utils.explain.paste import log_words, no_number
+from course_utils.explain.paste.counts import COUNTS, Counts
 from course_utils.explain.paste.entries import Entry, Line
 from course_utils.explain.paste.shown_again import (
     as_evaluation,
@@ -27,7 +28,6 @@ POLICY = {"reward", "reward_std", "kl_loss", "kl", "policy_loss", "length", "adv
 SAMPLED = POLICY - {"reward"} | {"entropy"}  # of a policy that writes replies
 TRAINED = ("loss", "policy_loss", "grad_norm")  # training rests on them
 FEW_ROWS = 3  # with a step
-FALLS_BACK = 0.9  # of the last step or epoch: what is below it began anew
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Log:
     _evaluates: bool = False  # the last line with words names an evaluation of checkpoints
     _states: dict[str, str] = field(default_factory=dict)
     _turning: set[int] = field(default_factory=set)
-    _counts: dict[str, float] = field(default_factory=dict)  # the last step and epoch
+    _counts: Counts = field(default_factory=Counts)
 
     def hear(self, line: Line | Entry) -> None:
         """Take what a line says of a loss scaler, and that it names an error."""
@@ -132,7 +132,7 @@ class Log:
         if restart:
             self._begin_anew(restart)
         if not _is_evaluation(entry):
-            self._count(entry)
+            self._counts.take(entry)
         if self._turns(entry):
             self._turning.add(id(entry))
         self.entries.append(entry)
@@ -146,7 +146,7 @@ class Log:
         for one in self.entries:
             self.summary = self.summary.with_more(one) if self.summary else one
         self.entries, self.num_of_last = [], 0
-        self._states, self._turning, self._counts = {}, set(), {}
+        self._states, self._turning, self._counts = {}, set(), Counts()
 
     def _begin_anew(self, restart: str) -> None:
         self.earlier.append(replace(self, earlier=[]))
@@ -154,7 +154,7 @@ class Log:
         self.is_beside = self.another is not None
         self.restart, self.num_of_last, self.another = restart, 0, None
         self.entries, self.skips, self.error, self.summary = [], [], None, None
-        self._states, self._turning, self._counts = {}, set(), {}
+        self._states, self._turning, self._counts = {}, set(), Counts()
 
     def close(self) -> None:
         """All has been read: what sums up a run stands for it if nothing else was logged."""
@@ -165,30 +165,22 @@ class Log:
             if not run.weighs_kl:
                 run.kl_not_computed = no_number.drop_kl_of_nothing(run.entries)
 
-    def _count(self, entry: Entry) -> None:
-        self._counts |= {n: v for n in ("step", "epoch") if (v := entry.numbers.get(n)) is not None}
-
     def _restart(self, entry: Entry) -> str:
         """How this entry shows that another run begins; "" if it does not."""
-        epoch = entry.numbers.get("epoch")
-        name = "step" if epoch is None or self._is_whole_epoch(epoch) else "epoch"
-        last, now = self._counts.get(name), entry.numbers.get(name)
         if self.another is not None:
             return self.another.says
-        if last is None or now is None or not now < FALLS_BACK * last or len(self.entries) < 2:
+        fall = self._counts.fall(entry)
+        if not fall or len(self.entries) < 2:
             return ""
-        if name == "epoch" and self._goes_on(entry):
+        if self._counts.of(entry) == "epoch" and self._counts.goes_on(entry):
             self.begun_again = self.begun_again or entry
             return ""
-        if is_shown_again(entry, self.entries):
-            return ""
-        return f"{entry.names.get(name, name)} falls from {last:g} to {now:g} at {entry.where}"
+        return "" if is_shown_again(entry, self.entries) else fall
 
     def _is_of_checkpoint(self, entry: Entry) -> bool:
         """Whether an entry without rate and gradient stands at a step that the run has passed."""
-        step, last = entry.numbers.get("step"), self._counts.get("step")
         is_told = {"learning_rate", "grad_norm"} & entry.numbers.keys()
-        return None not in (step, last) and step <= last and not is_told
+        return self._counts.has_passed(entry) and not is_told
 
     def is_other_row(self, entry: Entry) -> bool:
         """Whether a row of bare numbers, or a reply with its mark, has no step, and each entry of
@@ -196,18 +188,9 @@ class Log:
         is_row = not re.search("[A-Za-z:={]", entry.text) or (
             entry.numbers.keys() == {"reward"} and log_words.JUDGED.search(entry.text)
         )
-        if not is_row or {"step", "epoch"} & entry.numbers.keys() or len(self.entries) < FEW_ROWS:
+        if not is_row or set(COUNTS) & entry.numbers.keys() or len(self.entries) < FEW_ROWS:
             return False
         return all("step" in one.numbers for one in self.entries)
-
-    def _is_whole_epoch(self, epoch: float) -> bool:
-        """Whether an epoch is counted in whole numbers, and is that of the entry before."""
-        return epoch == self._counts.get("epoch") and epoch % 1 == 0 and "step" in self._counts
-
-    def _goes_on(self, entry: Entry) -> bool:
-        """Whether the step of an entry is the next one, whatever its epoch says."""
-        last, now = self._counts.get("step"), entry.numbers.get("step")
-        return bool(last) and now is not None and last < now <= last + max(10.0, 0.5 * last)
 
     def _turns(self, entry: Entry) -> bool:
         states = {name: state_of(value) for name, value in entry.numbers.items()}
@@ -291,8 +274,7 @@ class Log:
 
 def _is_evaluation(entry: Entry) -> bool:
     """Whether an entry is only of an evaluation, which may be logged late."""
-    counts = {"step", "epoch"}
-    return all(name in counts or name.startswith("eval_") for name in entry.numbers)
+    return all(name in COUNTS or name.startswith("eval_") for name in entry.numbers)
 
 
 def state_of(value: float) -> str:
