@@ -89,10 +89,11 @@ def said() -> list[str]:
     """What was measured, as a paragraph and a table of docs/oncall.md."""
     kept = json.loads(KEPT.read_text(encoding="utf-8"))
     slowest = [max(values) for values in zip(*kept["runs"].values(), strict=True)]
+    how_often = f"medians of {kept['times']}" if kept["times"] > 1 else "once each"
     return [
-        f"Measured on {kept['on']} on {kept['machine']}, nothing else running; medians of "
-        f"{kept['times']}: `new` took {slowest[0]} s at most, `check` {slowest[2]} s of CPU at "
-        "most, on right fixes by others (`python -m benchmarks.oncall.seconds`).",
+        f"Measured on {kept['on']} on {kept['machine']}, nothing else running, {how_often}: `new` "
+        f"took {slowest[0]} s at most, `check` {slowest[2]} s of CPU at most, on right fixes by "
+        "others (`python -m benchmarks.oncall.seconds`).",
         "",
         *table(COLUMNS, rows_of(kept["runs"])),
     ]
