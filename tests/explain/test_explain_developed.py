@@ -1,11 +1,9 @@
 """Logs that rules were written from: what is said of each, and that no healthy one is accused.
 
-Four authors made them as kinds and not as a blind round, three (a to c) after threads and one of
-their own. Before the rules, 8, 5, 4 and 3 of 18 were right or honest by our own reading; one broken
-log was called healthy, and of d's five were accused of something false. Of 20 of e, common causes
-in unusual form, it was 3; of 18 of f, runs of reinforcement learning, 4, and 7 were given a cause
-that is not theirs, both healthy ones among them. Of 28 of g, six common kinds in other forms, 7
-were named before, and one of its four healthy ones was accused of a standstill.
+Eight authors (a to h) made them, as kinds and not as a blind round. By our own reading, so many were
+right or honest before rules were written for them: 8, 5, 4 and 3 of 18 of a to d, 3 of 20 of e
+(common causes in unusual form), 4 of 18 of f (reinforcement learning); of g and h (twelve common
+kinds in four forms each), 7 and 4 of 24 broken ones were named. One broken log was called healthy.
 """
 
 import json
