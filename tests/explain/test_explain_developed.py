@@ -1,7 +1,7 @@
 """Logs that rules were written from: what is said of each, and that no healthy one is accused.
 
-Eight authors (a to h) made them, as kinds and not as a blind round. By our own reading, so many were
-right or honest before rules were written for them: 8, 5, 4 and 3 of 18 of a to d, 3 of 20 of e
+Eight authors (a to h) made them, as kinds and not as a blind round. Before rules were written for
+them, so many were right or honest by our own reading: 8, 5, 4 and 3 of 18 of a to d, 3 of 20 of e
 (common causes in unusual form), 4 of 18 of f (reinforcement learning); of g and h (twelve common
 kinds in four forms each), 7 and 4 of 24 broken ones were named. One broken log was called healthy.
 """
