@@ -5,15 +5,7 @@ import math
 
 import pytest
 
-from course_utils.explain import explain
-
-
-def answer(*lines: str):
-    return explain("\n".join([*lines, ""]))
-
-
-def first(*lines: str):
-    return next(iter(answer(*lines).causes), None)
+from tests.helpers.explained import answer, first
 
 
 def pairs(margin: bool):

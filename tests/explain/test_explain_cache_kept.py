@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from course_utils.explain import explain
+from tests.helpers.explained import answer
 
 KEEPS = "  recompute_kv_cache_after_weight_updates: false"
 RESETS = "INFO Successfully reset prefix cache"
@@ -16,10 +16,6 @@ def run(apart: list[float], name: str = "train/gen_kl_error") -> list[str]:
 
 
 SAW = [0.001, 0.002, 0.004, 0.008, 0.0011, 0.0019, 0.0041, 0.0012, 0.0022, 0.0045]
-
-
-def answer(*lines: str):
-    return explain("\n".join(lines) + "\n")
 
 
 def test_a_difference_that_grows_since_each_start_is_of_kept_keys():

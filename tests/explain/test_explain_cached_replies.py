@@ -10,10 +10,6 @@ DEAD = [f"step {n} reward 0.4 group reward_std_within_group 0.000 kl 0.0" for n 
 ALIVE = [one.replace("0.000", "0.312") for one in DEAD]
 
 
-def keys(*lines: str) -> list[str]:
-    return [one.key for one in explain("\n".join([*lines, ""])).causes]
-
-
 def test_requests_that_are_answered_at_once_come_from_a_cache():
     one = explain("\n".join([*REQUESTS, *DEAD, ""])).causes[0]
     assert one.key == "no_signal" and "cache" in one.says and "2900 ms" in one.says

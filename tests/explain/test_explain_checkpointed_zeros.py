@@ -2,16 +2,12 @@
 
 import pytest
 
-from course_utils.explain import explain
+from tests.helpers.explained import keys
 
 RUN = [f"step {100 * n} loss {1.9 - 0.03 * n:.4f} gnorm 0.7" for n in range(8)]
 HEAD = "LoraConfig(r=8, task_type='CAUSAL_LM', modules_to_save=['lm_head'])"
 ON = "gradient_checkpointing: true"
 ZERO = "lora_B.default.weight  n=224  max|w| 0.0"
-
-
-def keys(*lines: str) -> list[str]:
-    return [one.key for one in explain("\n".join([*lines, ""])).causes]
 
 
 @pytest.mark.parametrize(

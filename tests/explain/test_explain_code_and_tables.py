@@ -2,12 +2,7 @@
 
 import pytest
 
-from course_utils.explain import explain
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
-
+from tests.helpers.explained import first
 
 POLICY = [
     f"step {n} | reward 0.{n} | entropy 0.{9 - n} | grad_norm 0.2 | resp_len 400"

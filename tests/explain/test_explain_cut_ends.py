@@ -2,17 +2,13 @@
 
 import pytest
 
-from course_utils.explain import explain
+from tests.helpers.explained import keys
 
 LIMIT = "cutoff_len: 2048"
 RUN = [f"step {n} loss {1.1 - 0.02 * n:.3f}" for n in range(8)]
 FULL = [f"step {n} loss {1.1 - 0.02 * n:.3f} tokens 8192" for n in range(8)]
 FORTH = [f"step {n} loss {1.1 - 0.02 * n:.3f} tokens {5120 + 256 * n}" for n in range(8)]
 LONG = 'finish_reason: "length" in 181 of 200'
-
-
-def keys(*lines: str) -> list[str]:
-    return [one.key for one in explain("\n".join([*lines, ""])).causes]
 
 
 @pytest.mark.parametrize(

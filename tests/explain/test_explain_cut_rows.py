@@ -3,12 +3,7 @@ taken for a boolean."""
 
 import pytest
 
-from course_utils.explain import explain
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
-
+from tests.helpers.explained import first
 
 ERROR = "RuntimeError: all labels are -100 in this set, check the marks of the reply"
 LENGTHS = [">>> min(map(len, d['input_ids'])), max(map(len, d['input_ids']))", "(512, 512)"]

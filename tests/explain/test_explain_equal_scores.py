@@ -2,12 +2,7 @@
 
 import pytest
 
-from course_utils.explain import explain
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
-
+from tests.helpers.explained import first
 
 CODE = ["tok.pad_token = tok.eos_token", "model = AutoModelForSequenceClassification(path)"]
 HALVES = [f"pair {n}: [0.5, 0.500{n}]" for n in range(4)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_utils.explain import explain
+from tests.helpers.explained import answer
 
 RUN = [f"step {n} loss {1.9 - n / 15:.3f} lr 2e-4 grad_norm 0.8" for n in range(1, 11)]
 
@@ -12,10 +12,6 @@ def shown(a, steps=(1, 2, 3)):
         f"[grads] step={n} q_proj lora_A grad norm {a(n):.3e} lora_B grad norm 2.1e-02"
         for n in steps
     ]
-
-
-def answer(*lines: str):
-    return explain("\n".join([*lines, ""]))
 
 
 def test_a_gradient_of_0_in_the_first_step_is_the_usual_start():

@@ -4,12 +4,7 @@ import math
 
 import pytest
 
-from course_utils.explain import explain
-
-
-def answer(*lines: str):
-    return explain("\n".join([*lines, ""]))
-
+from tests.helpers.explained import answer
 
 RUN = [f"step {n} | loss 0.9{9 - n} | grad_norm 0.{n}1 | lr 1e-5 | 8 GPUs" for n in range(1, 8)]
 

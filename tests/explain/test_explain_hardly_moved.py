@@ -3,14 +3,10 @@
 import pytest
 from explain_shapes import rows
 
-from course_utils.explain import explain
+from tests.helpers.explained import answer
 
 LEVEL = {"loss": lambda n: 4.1 - n % 3 / 30, "eval_loss": 3.9, "learning_rate": 2e-5}
 FINE = [f"{{'loss': {2 - n / 9:.3f}, 'learning_rate': 0.0001}}" for n in range(9)]
-
-
-def answer(*lines: str):
-    return explain("\n".join(lines) + "\n")
 
 
 def level(**change) -> list[str]:

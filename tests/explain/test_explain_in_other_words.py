@@ -4,12 +4,7 @@ import math
 
 import pytest
 
-from course_utils.explain import explain
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
-
+from tests.helpers.explained import first
 
 TUNED = [f"step {n} loss {1.62 - n / 90000:.4f}" for n in range(100, 1100, 100)]
 SETTINGS = [

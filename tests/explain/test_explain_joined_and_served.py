@@ -3,11 +3,7 @@ out otherwise than the training did."""
 
 import pytest
 
-from course_utils.explain import explain
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
+from tests.helpers.explained import first
 
 
 def run(start: float):

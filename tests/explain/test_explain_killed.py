@@ -2,14 +2,10 @@
 
 import pytest
 
-from course_utils.explain import explain
+from tests.helpers.explained import first
 
 RUN = [f"step {n} loss {1.9 - n / 1000:.4f} lr 1e-05 grad_norm 0.8" for n in range(100, 600, 100)]
 KILLED = "RuntimeError: worker 2 died: Signal 9 (SIGKILL) received by PID 771"
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
 
 
 def test_a_run_that_is_killed_without_a_word_of_memory_is_not_blamed_on_memory():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_utils.explain import explain
+from tests.helpers.explained import first
 
 KLS = (-0.01, -0.4, -1.2, -2.5, -4.1, -6.6, -9.0, -12.5)
 
@@ -14,10 +14,6 @@ def run(*kls: float, beta: float = 0.1, total: bool = False) -> list[str]:
         paid = f" objective={reward - beta * kl:.3f}" if total else ""
         rows.append(f"iter {n} reward={reward:.2f} kl={kl:.2f}{paid} entropy={1.2 - 0.1 * n:.2f}")
     return rows
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
 
 
 TRIED = ("kl_coef 0.1 -> 0.4: it falls apart even sooner", "kl_coef 0: texts are good again")

@@ -3,15 +3,7 @@ a reward model whose scores drift, a run that was begun again on another machine
 
 import pytest
 
-from course_utils.explain import explain
-
-
-def answer(*lines: str):
-    return explain("\n".join([*lines, ""]))
-
-
-def keys(*lines: str) -> list[str]:
-    return [one.key for one in answer(*lines).causes]
+from tests.helpers.explained import answer, keys
 
 
 def scores(loss: str = "") -> list[str]:

@@ -3,15 +3,7 @@
 import pytest
 
 from course_utils.explain import explain
-
-
-def keys(*lines: str) -> list[str]:
-    return [one.key for one in explain("\n".join([*lines, ""])).causes]
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
-
+from tests.helpers.explained import first, keys
 
 SHRINKS = [
     f"step:{n} - actor/entropy:0.4 - critic/score/mean:-0.5 - response_length/mean:{900 - 80 * n}.0"

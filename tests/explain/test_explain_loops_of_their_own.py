@@ -5,14 +5,7 @@ import json
 import pytest
 
 from course_utils.explain import explain
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
-
-
-def keys(*lines: str) -> list[str]:
-    return [one.key for one in explain("\n".join([*lines, ""])).causes]
+from tests.helpers.explained import first, keys
 
 
 def by_engine(*paces: float, start: float = 0.004) -> list[str]:

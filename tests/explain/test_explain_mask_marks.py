@@ -2,17 +2,13 @@
 
 import pytest
 
-from course_utils.explain import explain
+from tests.helpers.explained import first
 
 
 def run(gap, name="ltok") -> list[str]:
     sizes = [9120 + 37 * n for n in range(8)]
     rows = ((n, 1.7 - 0.1 * n, size, gap(size)) for n, size in enumerate(sizes))
     return [f"s={n} loss={loss:.3f} rows=8 tok={s} {name}={s - g}" for n, loss, s, g in rows]
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
 
 
 QWEN, MARK = "model: /m/Qwen2.5-7B-Instruct", 'response_template = "<|start_header_id|>assistant"'

@@ -2,17 +2,7 @@
 
 import pytest
 
-from course_utils.explain import explain
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
-
-
-def key(*lines: str) -> str:
-    one = first(*lines)
-    return one.key if one else ""
-
+from tests.helpers.explained import first, key
 
 ZERO = [
     f"{{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 1e-05, 'epoch': 0.0{n}}}"

@@ -2,14 +2,10 @@
 
 import pytest
 
-from course_utils.explain import explain
+from tests.helpers.explained import keys
 
 TOKENS, LOSSES = (6, 1200, 9, 5), (0.02, 1.5, 0.04, 0.04)
 PLAIN, WEIGHED = sum(LOSSES) / 4, sum(n * x for n, x in zip(TOKENS, LOSSES, strict=True)) / 1220
-
-
-def keys(*lines: str) -> list[str]:
-    return [one.key for one in explain("\n".join([*lines, ""])).causes]
 
 
 def update(form: str, whole: str, loss: float, tokens=TOKENS) -> list[str]:

@@ -2,12 +2,7 @@
 
 import pytest
 
-from course_utils.explain import explain
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
-
+from tests.helpers.explained import first
 
 CONFIG = "LoraConfig(r=16, lora_alpha=16, use_rslora=True, target_modules='all-linear')"
 CODE = ["scaling = config.lora_alpha / config.r", "W += scaling * (lora_B @ lora_A)"]

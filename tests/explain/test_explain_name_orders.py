@@ -2,17 +2,13 @@
 
 import pytest
 
-from course_utils.explain import explain
+from tests.helpers.explained import first
 
 GOOD, BAD = "valid  epoch 3  val_acc 0.94", "served  accuracy 0.12"
 LIST = "classes = ['late', 'broken', 'lost', 'praise']"
 MAP = '"label2id": {"broken": 0, "late": 1, "lost": 2, "praise": 3}'
 FOLDERS = ["$ ls rows/train", "broken/", "late/", "lost/", "praise/", ""]
 NUMBERED = ["names.txt", "0: late", "1: broken", "2: lost", "3: praise"]
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
 
 
 @pytest.mark.parametrize("lines", [[LIST, MAP], [*FOLDERS, *NUMBERED], [*NUMBERED, MAP]])

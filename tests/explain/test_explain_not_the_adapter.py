@@ -2,13 +2,9 @@
 
 import pytest
 
-from course_utils.explain import explain
+from tests.helpers.explained import first
 
 LOSSES = [f"{{'loss': {2 - n / 10:.2f}, 'grad_norm': 1.1, 'epoch': 0.{n}}}" for n in range(1, 9)]
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
 
 
 SERVE = "vllm serve org/base-8b --enable-lora --lora-modules tuned=/a/tuned"

@@ -2,17 +2,13 @@
 
 import pytest
 
-from course_utils.explain import explain
+from tests.helpers.explained import first
 
 DEAD = [f"step {n} reward/mean 0.4{n} grad_norm 0.0 reward_std 0.0" for n in range(1, 7)]
 ALIVE = [f"step {n} reward/mean 0.4{n} grad_norm 0.3 reward_std 0.2{n}" for n in range(1, 7)]
 DUMP = ["lens 311 311 311 311", "lens 87 87 87 87", "lens 640 640 640 640"]
 SEEDED = "    sp = SamplingParams(temperature=1.0, max_tokens=1024, seed=42)"
 COPIES = "    prompts = [p for p in prompts for _ in range(4)]"
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,7 @@
 
 import pytest
 
-from course_utils.explain import explain
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
-
+from tests.helpers.explained import first
 
 RUN = [f"{{'loss': {2 - n / 20:.2f}, 'grad_norm': 0.9, 'epoch': 0.{n}}}" for n in range(1, 9)]
 GROWS = [row.replace("0.9", f"{2**n}.5") for n, row in enumerate(RUN)]

@@ -3,11 +3,7 @@
 import pytest
 
 from course_utils.explain import explain
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
-
+from tests.helpers.explained import first
 
 RUN = [f"{{'loss': 0.{9 - n}1, 'grad_norm': 1.{n}, 'learning_rate': 1e-05}}" for n in range(1, 8)]
 CUTS = [

@@ -2,13 +2,9 @@
 
 import pytest
 
-from course_utils.explain import explain
+from tests.helpers.explained import keys
 
 RUN = [f"step {n} loss {0.69 - 0.05 * n:.3f} acc 0.{55 + 4 * n}" for n in range(8)]
-
-
-def keys(*lines: str) -> list[str]:
-    return [one.key for one in explain("\n".join([*lines, ""])).causes]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from course_utils.explain import explain
+from tests.helpers.explained import first
 
 
 def cosine(step: int, end: int, warm: int = 20) -> float:
@@ -21,10 +21,6 @@ def run(rate, steps: range = range(10, 601, 20)) -> list[str]:
 
 
 CLIMBS = run(lambda n: cosine(n, 310))
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join(lines) + "\n").causes), None)
 
 
 def test_a_cosine_that_climbs_back_is_no_resume():

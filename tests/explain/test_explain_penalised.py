@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from course_utils.explain import explain
+from tests.helpers.explained import answer
 
 PENALTY = "    'non_eos_penalty': true, 'penalty_reward_value': -5.0, 'stop_token_id': 7,"
 EOS = "generation_config.eos_token_id: 2"
@@ -13,10 +13,6 @@ EOS = "generation_config.eos_token_id: 2"
 def run(*scores: float, **more: float) -> list[str]:
     shown = {"objective/kl": 0.1, "loss/policy_avg": 0.002} | more
     return [json.dumps(shown | {"objective/scores": score}) for score in scores]
-
-
-def answer(*lines: str):
-    return explain("\n".join(lines) + "\n")
 
 
 def test_a_score_that_is_the_penalty_throughout_is_that_of_a_missing_end():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_utils.explain import explain
+from tests.helpers.explained import answer, keys
 
 ROWS = [
     f"{{'loss': {1.5 - n / 20:.2f}, 'grad_norm': 1.2, 'learning_rate': 1e-05, "
@@ -13,14 +13,6 @@ END = (
     "{{'train_runtime': 0.86, 'train_samples_per_second': 1423.4, 'train_loss': 0.0, "
     "'epoch': 0.35, 'global_step/max_steps': '{}/{}'}}"
 )
-
-
-def answer(*lines: str):
-    return explain("\n".join(lines) + "\n")
-
-
-def keys(*lines: str) -> list[str]:
-    return [one.key for one in answer(*lines).causes]
 
 
 def test_a_run_that_goes_on_behind_its_own_end_trains_nothing():

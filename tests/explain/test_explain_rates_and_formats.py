@@ -3,15 +3,7 @@
 import pytest
 
 from course_utils.explain import explain
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
-
-
-def key(*lines: str) -> str:
-    one = first(*lines)
-    return one.key if one else ""
+from tests.helpers.explained import first, key
 
 
 def epochs(rate: float, falls: float, steps: int = 9) -> list[str]:

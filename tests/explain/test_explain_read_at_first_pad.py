@@ -2,12 +2,7 @@
 
 import pytest
 
-from course_utils.explain import explain
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
-
+from tests.helpers.explained import first
 
 CODE = "tok.pad_token_id = tok.eos_token_id"
 FLAT = [f"{{'loss': 0.6931, 'grad_norm': 0.00{n}, 'epoch': 0.{n}}}" for n in range(1, 8)]

@@ -2,17 +2,13 @@
 
 import pytest
 
-from course_utils.explain import explain
+from tests.helpers.explained import answer
 
 TRAINS = [f"step {n * 50} | loss {0.69 - n / 300:.4f} | acc {0.5 + n / 90:.3f}" for n in range(9)]
 CODE = "        score = self.value_head(out.hidden_states[-1])[:, -1]"
 RIGHT = "tokenizer.padding_side = 'right'"
 BY_SIZE = [f"eval batch_size={n}: accuracy {hits}" for n, hits in ((2, 0.71), (8, 0.66), (32, 0.6))]
 BY_NEIGHBOUR = ["the reply scored alone: 2.31", "the same reply batched with a long one: -0.40"]
-
-
-def answer(*lines: str):
-    return explain("\n".join(lines) + "\n")
 
 
 def test_the_last_position_of_rows_that_are_padded_on_the_right_is_padding():

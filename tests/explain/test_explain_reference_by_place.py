@@ -3,15 +3,12 @@
 import pytest
 
 from course_utils.explain import explain
+from tests.helpers.explained import keys
 
 
 def run(first: float) -> list[str]:
     losses = [first, *(first + 0.2 * (-1) ** n for n in range(9))]
     return [f"dpo step {n} loss {loss:.4f} acc 0.5{n}" for n, loss in enumerate(losses)]
-
-
-def keys(*lines: str) -> list[str]:
-    return [one.key for one in explain("\n".join([*lines, ""])).causes]
 
 
 LOADS = "ref_logps = torch.load('ref_logps.pt')"

@@ -2,16 +2,12 @@
 
 import pytest
 
-from course_utils.explain import explain
+from tests.helpers.explained import first
 
 ADAPTED = "    net = get_peft_model(net, LoraConfig(r=8))"
 USED = "    with torch.no_grad(): r = logps(ref, ids)"
 ZEROS = ["step  reward  kl      gnorm", *(f"  {n}  0.{n + 2}1  0.0000  0.5{n}" for n in range(5))]
 GROWS = [row.replace("0.0000", f"0.00{n}1") for n, row in enumerate(ZEROS)]
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
 
 
 @pytest.mark.parametrize(

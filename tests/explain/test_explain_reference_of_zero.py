@@ -3,12 +3,9 @@
 import pytest
 
 from course_utils.explain import explain
+from tests.helpers.explained import first
 
 OF_DPO = "python dpo.py --beta 0.05 --ref_model base"
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
 
 
 def rows(reference: float, form: str = "dict", beta: float = 0.05):

@@ -4,10 +4,7 @@ a token that the loop appends and learns."""
 import pytest
 
 from course_utils.explain import explain
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
+from tests.helpers.explained import first
 
 
 def policy(rises: bool = True, shrinks: bool = True):

@@ -3,15 +3,11 @@ with larger images than were asked for."""
 
 import pytest
 
-from course_utils.explain import explain
+from tests.helpers.explained import first
 
 TRAINS = [
     f"{{'loss': {1.4 - n / 20:.3f}, 'grad_norm': 0.4, 'epoch': {n / 5}}}" for n in range(1, 9)
 ]
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
 
 
 KEPT = "tokenized_path: /scratch/rows_a"

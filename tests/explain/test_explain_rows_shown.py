@@ -3,12 +3,7 @@ that are no standstill."""
 
 import pytest
 
-from course_utils.explain import explain
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
-
+from tests.helpers.explained import first
 
 LEARNS = [
     f"{{'loss': {2 - n / 10:.4f}, 'grad_norm': 1.{n}, 'learning_rate': 2e-5, 'epoch': 0.{n}}}"

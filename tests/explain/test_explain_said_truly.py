@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from course_utils.explain import explain
+from tests.helpers.explained import answer, first
 
 OVERFLOWS = [
     "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 4096, "
@@ -13,14 +13,6 @@ OVERFLOWS = [
 ]
 RISES = [f"{{'reward': {0.1 * n:.2f}, 'kl': {0.01 * n:.2f}}}" for n in range(1, 7)]
 CHEATED = "The reward goes up and up while the quality of its replies falls, they are worse."
-
-
-def answer(*lines: str):
-    return explain("\n".join([*lines, ""]))
-
-
-def first(*lines: str):
-    return next(iter(answer(*lines).causes), None)
 
 
 @pytest.mark.parametrize("count", ["212 out of 500", "1,212 out of 2,500", "400"])

@@ -2,18 +2,10 @@
 
 import pytest
 
-from course_utils.explain import explain
+from tests.helpers.explained import answer, first
 
 POLITE = "Let us think about the number of apples in both of the baskets."
 SHORT = "<answer>12</answer> since 5 and 7 are 12"
-
-
-def answer(*lines: str):
-    return explain("\n".join([*lines, ""]))
-
-
-def first(*lines: str):
-    return next(iter(answer(*lines).causes), None)
 
 
 def steps(apart, rewards=(0.4,) * 10, **other):

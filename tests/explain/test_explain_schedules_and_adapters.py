@@ -3,11 +3,7 @@ models."""
 
 import pytest
 
-from course_utils.explain import explain
-
-
-def keys(*lines: str) -> list[str]:
-    return [one.key for one in explain("\n".join([*lines, ""])).causes]
+from tests.helpers.explained import keys
 
 
 def run(rates, first=2.0, falls=0.05, of: int = 0) -> list[str]:

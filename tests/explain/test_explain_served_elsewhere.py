@@ -2,12 +2,7 @@
 
 import pytest
 
-from course_utils.explain import explain
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
-
+from tests.helpers.explained import first
 
 TRAINS = [
     f"{{'loss': {1.5 - n / 12:.3f}, 'grad_norm': 0.5, 'epoch': {n / 5}}}" for n in range(1, 6)

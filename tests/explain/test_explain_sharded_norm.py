@@ -2,12 +2,7 @@
 
 import pytest
 
-from course_utils.explain import explain
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
-
+from tests.helpers.explained import first
 
 CODE = [
     "model = FullyShardedDataParallel(model, auto_wrap_policy=policy)",

@@ -4,12 +4,7 @@ import math
 
 import pytest
 
-from course_utils.explain import explain
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
-
+from tests.helpers.explained import first
 
 CODE = [
     "order = np.argsort(doc_lengths)",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_utils.explain import explain
+from tests.helpers.explained import answer, keys
 
 KEPT = "  torch_dtype: bfloat16"
 STATES = ["ours     rank0_optim.pt   2.1 GB", "theirs   rank0_optim.pt   6.4 GB"]
@@ -15,14 +15,6 @@ def table(ours: list[float], rates: list[float] = RATES) -> list[str]:
     rows = zip(rates, THEIRS, ours, strict=True)
     shown = [f"{n:3}   {lr:.1e}   {a:.3f}   {b:.3f}" for n, (lr, a, b) in enumerate(rows)]
     return ["iter   lr   theirs   ours", *shown]
-
-
-def answer(*lines: str):
-    return explain("\n".join(lines) + "\n")
-
-
-def keys(*lines: str) -> list[str]:
-    return [one.key for one in answer(*lines).causes]
 
 
 def test_a_loss_that_stays_above_the_others_as_the_rate_falls_is_of_rounded_weights():

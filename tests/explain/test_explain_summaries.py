@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_utils.explain import explain
+from tests.helpers.explained import answer
 
 BEGUN = "  Continuing training from global step 600"
 PLAN = "  Num examples = 8,000 | Total optimization steps = 800"
@@ -21,10 +21,6 @@ def entries(first: int, *losses: float, rate: float = 1e-5) -> list[str]:
 
 OLD = entries(50, 1.9, 1.7, 1.6, 1.52, 1.46, 1.4, 1.36, 1.33, 1.3, 1.28, 1.26, 1.24)
 NEW = entries(650, 1.24, 1.2, 1.22, 1.18)
-
-
-def answer(*lines: str):
-    return explain("\n".join(lines) + "\n")
 
 
 def test_a_low_train_loss_behind_a_resume_is_explained_with_its_sum():

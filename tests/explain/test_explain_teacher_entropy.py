@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_utils.explain import explain
+from tests.helpers.explained import answer
 
 CODE = "loss = -(teacher_probs * student_logprobs).sum(-1).mean()"
 RUN = [
@@ -10,10 +10,6 @@ RUN = [
     "lr: 1e-5"
     for n in range(1, 10)
 ]
-
-
-def answer(*lines: str):
-    return explain("\n".join([*lines, ""]))
 
 
 def test_a_cross_entropy_that_nears_the_teachers_entropy_is_no_fault():

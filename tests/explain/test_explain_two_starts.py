@@ -2,16 +2,12 @@
 
 import pytest
 
-from course_utils.explain import explain
+from tests.helpers.explained import keys
 
 RUN = [f"step {n} loss {1.9 - 0.05 * n:.3f}" for n in range(8)]
 RENDER = "    text = tok.apply_chat_template(row['messages'], tokenize=False)"
 ENCODE = "    ids = tok(text, truncation=True, max_length=2048)"
 LONGER, SHORTER = "HF: len(enc.input_ids) = 58", '"usage": {"prompt_tokens": 57}'
-
-
-def keys(*lines: str) -> list[str]:
-    return [one.key for one in explain("\n".join([*lines, ""])).causes]
 
 
 @pytest.mark.parametrize(

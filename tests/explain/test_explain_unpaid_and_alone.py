@@ -2,12 +2,7 @@
 
 import pytest
 
-from course_utils.explain import explain
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
-
+from tests.helpers.explained import first
 
 FLAT = [
     f"{{'loss': 0.0, 'grad_norm': 0.0, 'reward': 0.0, 'reward_std': 0.0, 'kl': 0.0, 'step': {n}}}"

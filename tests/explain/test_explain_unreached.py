@@ -2,12 +2,7 @@
 
 import pytest
 
-from course_utils.explain import explain
-
-
-def first(*lines: str):
-    return next(iter(explain("\n".join([*lines, ""])).causes), None)
-
+from tests.helpers.explained import first
 
 POLICY = [
     f"{{'policy_loss': -0.0{n}, 'reward': {0.5 + 0.1 * n:.2f}, 'kl': 0.{n}, 'response_length': 90}}"

@@ -2,17 +2,13 @@
 
 import pytest
 
-from course_utils.explain import explain
+from tests.helpers.explained import answer
 
 RUN = [f"step {n} | loss 0.8{n} | gnorm 0.40 | tok/s 1800" for n in range(1, 7)]
 WAIT = (
     "[rank{0}]: [Rank {0}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=88, "
     "OpType=_ALLGATHER_BASE, NumelIn=1000, NumelOut={1}, Timeout(ms)=600000) ran for 600010 ms"
 )
-
-
-def answer(*lines: str):
-    return explain("\n".join([*lines, ""]))
 
 
 def waits(ranks, size: int):
