@@ -1,0 +1,1 @@
+"""Round 46: 24 logs alone, by one author."""
