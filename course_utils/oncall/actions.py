@@ -41,8 +41,8 @@ def open_ticket(
             why="what you have changed in it would be lost",
             fix="name another folder, or another seed",
         )
-    ticket = folders.ticket_of(seed, level)
-    with Trainers() as trainers:
+    with Trainers() as trainers:  # its process imports while the ticket is drawn
+        ticket = folders.ticket_of(seed, level)
         folders.write(folder, ticket, trainers)
     if num_looks:
         budget.close(folder, num_looks)

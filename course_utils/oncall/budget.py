@@ -16,7 +16,6 @@ from textwrap import fill
 from typing import NoReturn
 
 from course_utils.errors import BadRequest
-from course_utils.explain import explain
 from course_utils.files.saving import save
 from course_utils.oncall import folder as folders
 from course_utils.oncall import report, templates
@@ -103,6 +102,8 @@ def look(folder: Path, thing: str) -> str:
     if thing == TRAIN:
         found = _trained(folder, ticket)
     elif thing == EXPLAIN:
+        from course_utils.explain import explain  # 0.2 s, which no other command needs
+
         with _archive(folder) as archive:
             found = str(explain(archive.read(LOG).decode(errors="replace")))
     else:

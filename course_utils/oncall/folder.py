@@ -18,7 +18,6 @@ from course_utils.files.saving import save
 from course_utils.oncall import cases, planting, report, templates
 from course_utils.oncall.declare import Case, Files
 from course_utils.oncall.training import Trained, Trainers
-from course_utils.oncall.varying import Variation
 from course_utils.shown.wrap import WIDTH
 
 KEPT, TICKET = ".oncall.json", "ticket.md"
@@ -130,6 +129,8 @@ def _drawn(name: str, seed: int, data: int, version: int) -> Drawn:
     healthy = templates.healthy_files(template, data)
     if version == AS_THEY_ARE:
         return Drawn(healthy, planting.broken(case, healthy), planting.places(case, healthy))
+    from course_utils.oncall.varying import Variation  # 0.3 s; the box starts meanwhile
+
     variation = Variation(planting.versions(case, healthy), seed, template.sizes)
     places = planting.places(case, healthy, variation.of, variation.place)
     return Drawn(variation.of(healthy), variation.of(planting.broken(case, healthy)), places)
