@@ -1,0 +1,99 @@
+"""Counts what `course explain` names first in the unread logs, and quotes none of them.
+
+    python -m benchmarks.diagnostics.unread [--causes] [--write]
+
+*Right*: the first cause has the key of the log. *Another*: it has another key, which may be a
+symptom of it or a part. `--causes` adds how often each cause was named rightly and wrongly.
+"""
+
+import argparse
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.markdown import table
+from course_utils.explain import explain
+
+FOLDER = Path(__file__).parent
+PAGE = FOLDER.parents[2] / "docs" / "unread_logs.md"
+HEALTHY = "healthy"
+COMMON = ("f", "g")  # the authors of the common causes
+COLUMNS = ("logs", "broken", "right", "another", "nothing", "called healthy", "healthy", "accused")
+HEAD = """# Unread logs
+
+What `course explain` names first in {} logs that nobody reads
+(`benchmarks/diagnostics/unread`): only these counts are looked at, so that a change of a rule can
+be held against them again and again. Made by `python -m benchmarks.diagnostics.unread --write`. {}
+
+"""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A log's key, what is named first in it ("" for nothing), and whether it is called healthy."""
+
+    name: str
+    key: str
+    first: str
+    is_called_healthy: bool
+
+
+def counted() -> list[Counted]:
+    """All unread logs."""
+    return [_counted(name, told["key"]) for name, told in key()["logs"].items()]
+
+
+def key() -> dict:
+    return json.loads((FOLDER / "key.json").read_text(encoding="utf-8"))
+
+
+def _counted(name: str, is_: str) -> Counted:
+    answer = explain((FOLDER / "logs" / f"{name}.txt").read_text(encoding="utf-8"))
+    first = answer.causes[0].key if answer.causes else ""
+    return Counted(name, is_, first, answer.is_healthy)
+
+
+def rows(all_: list[Counted]) -> list[tuple[str, ...]]:
+    """A row for the common causes, one for the others."""
+    common = [one for one in all_ if one.name[0] in COMMON]
+    others = [one for one in all_ if one.name[0] not in COMMON]
+    return [_row("common causes, two logs each", common), _row("other causes, one each", others)]
+
+
+def _row(name: str, some: list[Counted]) -> tuple[str, ...]:
+    broken = [one for one in some if one.key != HEALTHY]
+    healthy = [one for one in some if one.key == HEALTHY]
+    right = sum(one.first == one.key for one in broken)
+    silent = sum(not one.first for one in broken)
+    called = sum(one.is_called_healthy for one in broken)
+    another = len(broken) - right - silent
+    accused = sum(bool(one.first) for one in healthy)
+    counts = (len(broken), right, another, silent, called, len(healthy), accused)
+    return (name, *map(str, counts))
+
+
+def by_cause(all_: list[Counted]) -> list[str]:
+    """How often each cause was named first, rightly and wrongly; the worst first."""
+    right = Counter(one.first for one in all_ if one.first and one.first == one.key)
+    wrong = Counter(one.first for one in all_ if one.first and one.first != one.key)
+    order = sorted({*right, *wrong}, key=lambda one: (right[one] - wrong[one], one))
+    return [f"{one}: {right[one]} right, {wrong[one]} wrong" for one in order]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--causes", action="store_true")
+    parser.add_argument("--write", action="store_true")
+    asked = parser.parse_args()
+    all_ = counted()
+    page = HEAD.format(len(all_), key()["about"]) + "\n".join(table(COLUMNS, rows(all_)))
+    print(page)
+    if asked.causes:
+        print("\n".join(by_cause(all_)))
+    if asked.write:
+        PAGE.write_text(page + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
