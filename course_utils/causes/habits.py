@@ -113,6 +113,7 @@ HABITS = (
         "the learning rate of the first three steps",
         kinds=("schedule",),
         harm=LESS,
+        answered_by="the run",
         phrases=(
             Phrase(r"call of `?lr_scheduler\.step\(\)`? before `?optimizer\.step\(\)`?", 3.0),
         ),
