@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from textwrap import fill
 
+from course_utils.causes.cause import keys
 from course_utils.causes.schema import SCHEMA
 from course_utils.explain.finding import Finding
 from course_utils.explain.messages.complaints import HINT
@@ -12,6 +13,7 @@ from course_utils.explain.told import Mention
 MAX_SHOWN, MAX_QUOTE, WIDTH = 3, 300, 88
 UNREAD = "It holds {}, which this command does not take for the entries of one run"
 MORE = "--all shows {} cause{} more that the log may point to."
+HOLDS_ANYWAY = keys("on_policy_zero_loss scaler_search")  # in a broken run as well
 IMPROVES = "improves"  # the cause of a number that moves the way it should
 UNSEEN = {  # by the kind of the run
     "supervised": "one batch token by token, with its labels (inspect_batch); the share of weights "
@@ -68,10 +70,13 @@ class Answer:
     def is_healthy(self) -> bool:
         """What looked wrong is explained by a sound formula, and nothing is wrong or not finite.
 
-        Numbers that improve are no ground for it: those of many broken runs do.
+        Numbers that improve are no ground for it: those of many broken runs do. Nor is a formula
+        that holds in broken runs as well, unless the numbers improve.
         """
-        known = any(not one.cause.neutral for one in self.findings if one.key != IMPROVES)
-        return bool(self.num_entries) and known and not self.is_odd
+        explained = {one.key for one in self.findings if not one.cause.neutral} - {IMPROVES}
+        if not any(one.key == IMPROVES for one in self.findings):
+            explained -= HOLDS_ANYWAY
+        return bool(self.num_entries and explained) and not self.is_odd
 
     @property
     def is_odd(self) -> bool:

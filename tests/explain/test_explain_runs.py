@@ -8,7 +8,12 @@ from explain_shapes import NAN, rows
 from course_utils.explain import explain
 
 GRPO = {"loss": 0.0, "reward": 0.4, "reward_std": 0.5, "kl": 0.0002, "completions/mean_length": 90}
-SOUND = rows(8, **GRPO, grad_norm=lambda n: 0.3 + n % 3 / 50, learning_rate=1e-6)
+SOUND = rows(
+    8,
+    **GRPO | {"reward": lambda n: 0.3 + n / 20},
+    grad_norm=lambda n: 0.3 + n % 3 / 50,
+    learning_rate=1e-6,
+)
 BROKEN = rows(12, **GRPO | {"kl": 0.0}, grad_norm=NAN, learning_rate=1e-6)
 FALLS = rows(9, loss=lambda n: 2 - n / 10, grad_norm=lambda n: 0.7 + n % 2 / 30)
 SETTINGS = {

@@ -58,7 +58,7 @@ def test_the_header_of_a_step_counts_the_numbers_below_it():
     assert "falls from 16 to 1" in told.restart
 
 
-def test_a_reward_that_falls_with_every_entry_of_a_short_run_forbids_healthy():
+def test_a_loss_near_0_is_healthy_only_where_the_reward_rises():
     def log(*rewards: float):
         rows = [
             {"loss": 1e-5, "grad_norm": 0.2, "reward": r, "reward_std": 0.3, "clip_ratio": 0.0}
@@ -67,7 +67,8 @@ def test_a_reward_that_falls_with_every_entry_of_a_short_run_forbids_healthy():
         return explain("\n".join(map(json.dumps, rows)) + "\n")
 
     assert not log(0.44, 0.41, 0.37, 0.3).is_healthy
-    assert log(0.44, 0.45, 0.44, 0.47).is_healthy
+    assert not log(0.44, 0.45, 0.44, 0.43).is_healthy
+    assert log(0.44, 0.45, 0.47, 0.49, 0.52, 0.56, 0.59, 0.6, 0.64).is_healthy
 
 
 def test_a_table_of_the_same_steps_under_other_names_is_no_other_run():

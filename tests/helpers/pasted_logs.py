@@ -180,13 +180,7 @@ DUE = {
     "wall-x-114": "shapes_unfit",
     "xtuner-187": "nan_gradient",
 }
-HEALTHY = {
-    "HALOs-24",
-    "fairseq-515",
-    "open-r1-239",
-    "trl-3452",
-    "unsloth-2291",
-}
+HEALTHY = {"HALOs-24"}
 MISSED = {"DeepSpeedExamples-322"}  # an accuracy on held-out pairs, told in a sentence
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.markdown import table
+from course_utils.causes import CAUSES
 from course_utils.explain import explain
 
 FOLDER = Path(__file__).parent
@@ -61,9 +62,14 @@ def rows(all_: list[Counted]) -> list[tuple[str, ...]]:
     return [_row("common causes, two logs each", common), _row("other causes, one each", others)]
 
 
+def is_sound(of: str) -> bool:
+    """Whether nothing is wrong in a log with this key."""
+    return of == HEALTHY or CAUSES[of].healthy
+
+
 def _row(name: str, some: list[Counted]) -> tuple[str, ...]:
-    broken = [one for one in some if one.key != HEALTHY]
-    healthy = [one for one in some if one.key == HEALTHY]
+    broken = [one for one in some if not is_sound(one.key)]
+    healthy = [one for one in some if is_sound(one.key)]
     right = sum(one.first == one.key for one in broken)
     silent = sum(not one.first for one in broken)
     called = sum(one.is_called_healthy for one in broken)
