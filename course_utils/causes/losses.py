@@ -214,9 +214,12 @@ LOSSES = (
     ),
     Cause(
         "memorised",
-        "the loss is so near 0 that the rows are known by heart",
-        "fewer epochs or more rows; look for copies in the data",
-        "the loss on rows that were not trained on",
+        "the loss is nearer to 0 than new rows allow: the answer stands in the input (labels that "
+        "are not shifted, a mask or a column that tells it), every label is the same, or the rows "
+        "are known by heart",
+        "take out of the input what tells the answer; if nothing does: fewer epochs, more rows, "
+        "no copies",
+        "one row with its labels; the loss on rows that were not trained on",
         harm=LESS,
     ),
     Cause(
