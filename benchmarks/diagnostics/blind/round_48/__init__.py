@@ -1,0 +1,1 @@
+"""Round 48: 24 logs alone, after public threads."""
