@@ -1,7 +1,7 @@
 """Runs a program on a copy of a ticket: it can write only there, and sees no answer.
 
-Behind bubblewrap the file system is read-only, and the cases, their tests and pages, and the
-course's history are not there. Without it the program runs with the caller's rights.
+Behind bubblewrap the file system is read-only, and what holds answers is not there (`hiding`).
+Without it the program runs with the caller's rights.
 """
 
 import contextlib
@@ -9,17 +9,14 @@ import os
 import shutil
 import signal
 import subprocess
-import sysconfig
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from course_utils.box.kind import PACKAGE, Kind
-from course_utils.files.repository import INSTALLED
+from course_utils.box.kind import Kind
+from course_utils.oncall import hiding
 
-ROOT = PACKAGE.parent
-COPY = Path(sysconfig.get_path("purelib")) / PACKAGE.name / "oncall"  # an installed one
-PAGES = (ROOT / "docs", ROOT / "tests", ROOT / ".git", INSTALLED)
-HIDDEN = (PACKAGE / "oncall", COPY, *PAGES)
+TMP = Path("/tmp")
 MAX_SAID = 4000
 
 
@@ -37,21 +34,31 @@ def walled(
     *,
     network: bool,
     writable: tuple[Path, ...],
+    readable: tuple[Path, ...],
     hidden: tuple[Path, ...],
 ) -> list[str]:
     """`command` behind bubblewrap, in `folder`."""
+    away = [TMP, *(path for path in hiding.checkouts() if path != Path("/"))]
     wall = [shutil.which("bwrap"), "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
-    wall += ["--tmpfs", "/tmp", "--unshare-pid", "--unshare-ipc", "--die-with-parent"]
-    wall += ["--ro-bind", str(ROOT), str(ROOT)]  # the course may lie in /tmp
+    wall += ["--unshare-pid", "--unshare-ipc", "--die-with-parent"]
     wall += [] if network else ["--unshare-net"]
-    for path in (*HIDDEN, *hidden):
+    for path in away:
+        wall += ["--tmpfs", str(path)]
+    wall += _bound("--ro-bind", hiding.shown(away))
+    for path in (*hiding.answers(), *hidden):
         if path.is_dir():
             wall += ["--tmpfs", str(path)]
         elif path.is_file():
             wall += ["--ro-bind", "/dev/null", str(path)]
-    for path in (folder, *writable):
-        wall += ["--bind", str(path), str(path)]
+    wall += [*_bound("--ro-bind", readable), *_bound("--bind", (folder, *writable))]
+    for path in away[1:]:
+        wall += ["--remount-ro", str(path)]
     return [*wall, "--chdir", str(folder), "--", *command]
+
+
+def _bound(how: str, paths: Iterable[Path]) -> list[str]:
+    """Each of them in its place; what a link leads to stands where the link does."""
+    return [word for path in paths for word in (how, str(path.resolve()), str(path))]
 
 
 def run(
@@ -60,17 +67,26 @@ def run(
     *,
     kind: Kind,
     limit_s: float,
-    network: bool = True,
+    network: bool = False,
     writable: tuple[Path, ...] = (),
+    readable: tuple[Path, ...] = (),
     hidden: tuple[Path, ...] = (),
 ) -> Ended:
     """Run a command in `folder`, until it ends or time is over; nothing it started goes on.
 
     Args:
+        readable: what it sees even where that is hidden.
         hidden: files and folders that it sees empty, beside those that hold answers.
     """
     if kind.has_walls:
-        command = walled(command, folder, network=network, writable=writable, hidden=hidden)
+        command = walled(
+            command,
+            folder,
+            network=network,
+            writable=writable,
+            readable=readable,
+            hidden=hidden,
+        )
     try:
         process = subprocess.Popen(
             command,
