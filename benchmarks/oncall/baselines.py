@@ -1,6 +1,7 @@
 """Programs for `course oncall bench` that work without understanding, started in a ticket's folder.
 
-    PYTHONPATH=$PWD course oncall bench --out OUT -- python -m benchmarks.oncall.baselines nothing
+    PYTHONPATH=$PWD course oncall bench --out OUT --readable $PWD -- \\
+      python -m benchmarks.oncall.baselines nothing
     ... explain     what `course explain` says of the console log; report only
     ... diagnose    what `diagnose` says of the run as it goes; report only
     ... bisect      settings drawn at random until a log looks better, cut down by bisect_config

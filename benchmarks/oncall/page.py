@@ -117,10 +117,10 @@ def _scores() -> list[str]:
         "## Programs against tickets",
         "",
         "`course oncall bench --out OUT -- COMMAND` draws tickets from a secret seed, starts "
-        "COMMAND in a copy of each folder (bubblewrap: a read-only file system without the "
-        "cases, and a "
-        "time limit), then judges the folder as `check` does. A place or a class counts once a "
-        "fault; solved is a healthy run with every place and class. OUT keeps a line a ticket, so "
+        "COMMAND in a copy of each folder (bubblewrap: a read-only file system without what holds "
+        "answers, no network unless `--network` is given, and a time limit), then judges the "
+        "folder as `check` does. A place or a class counts once a fault; solved is a healthy run "
+        "with every place and class. OUT keeps a line a ticket, so "
         "that the same command goes on after a crash; `protocol.json` says what was asked, with a "
         "mark of the seed in place of the seed. Submit both files.",
         "",

@@ -44,7 +44,8 @@ def scored(name: str, num: int, limit_s: float, trainers: Trainers) -> list[benc
     module = ("-m", "benchmarks.oncall.baselines", name)
     command = ("env", f"PYTHONPATH={ROOT}", sys.executable, *module)  # it starts in a ticket
     mark = bench.seed_mark(SEED)
-    protocol = bench.Protocol(command, folder.LEVELS, num, limit_s, False, mark)
+    own = (str(ROOT),)  # our programs are modules of the checkout, and read no answer in it
+    protocol = bench.Protocol(command, folder.LEVELS, num, limit_s, False, mark, readable=own)
     with tempfile.TemporaryDirectory() as out:
         found = []
         for score in bench.scores(protocol, SEED, Path(out), trainers):

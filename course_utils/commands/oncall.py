@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from course_utils.box.kind import find_kind
 from course_utils.commands import options
 from course_utils.oncall import actions
 from course_utils.oncall import budget as budgets
@@ -19,6 +20,7 @@ from course_utils.shown.wrap import wrapped
 LEVEL = click.IntRange(min(folders.LEVELS), max(folders.LEVELS))
 SEED = click.IntRange(0, 2**31 - 1)
 FOLDER = click.Path(path_type=Path, file_okay=False)
+PATH = click.Path(path_type=Path, exists=True)
 FILE = click.Path(path_type=Path, dir_okay=False)
 OUT = click.option("--out", type=FOLDER, help="The folder to write.  [default: oncall/SEED-LEVEL]")
 
@@ -162,18 +164,30 @@ def _aside(text: str) -> None:
     type=FILE,
     help="Holds the secret seed; made where there is none.  [default: beside --out]",
 )
-@click.option("--no-network", is_flag=True, help="COMMAND gets no network.")
+@click.option("--network", is_flag=True, help="COMMAND may use the network, such as for an API.")
 @click.option("--writable", type=FOLDER, multiple=True, help="A folder COMMAND may write to.")
-def bench(command, levels, num, limit, out, seed_file, no_network, writable) -> None:
+@click.option(
+    "--readable", type=PATH, multiple=True, help="What COMMAND may read of this course's checkout."
+)
+@click.option(
+    "--without-walls", is_flag=True, help="Where there is no box: answers may be readable then."
+)
+def bench(
+    command, levels, num, limit, out, seed_file, network, writable, readable, without_walls
+) -> None:
     """Score COMMAND: it is started in the folder of each ticket, edits it, and ends.
 
-    It sees what a reader sees: ticket.md, the run's files, an empty report.yaml.
+    It sees what a reader sees: ticket.md, the run's files, an empty report.yaml. It has no network,
+    and of this course only the instruments; the results say what it was given beyond that.
     """
     quiet_libraries()
     from course_utils.oncall import bench as benches
     from course_utils.oncall import bench_result
     from course_utils.oncall.training import Trainers
 
+    kind = find_kind()
+    if not without_walls:
+        benches.ask_for_walls(kind)
     seed_file = (seed_file or out.with_name(f"{out.name}.seed")).absolute()
     seed = benches.secret_seed(seed_file)
     protocol = benches.Protocol(
@@ -181,13 +195,13 @@ def bench(command, levels, num, limit, out, seed_file, no_network, writable) -> 
         levels=tuple(sorted(set(levels))) or folders.LEVELS,
         num=num,
         limit_s=limit,
-        network=not no_network,
+        network=network,
         seed_mark=benches.seed_mark(seed),
+        readable=tuple(str(path.absolute()) for path in readable),
+        walls=kind.has_walls,
     )
     found = []
-    with Trainers() as trainers:
-        if not trainers.kind.has_walls:
-            click.echo(f"COMMAND runs with your rights: {trainers.kind.saw}", err=True)
+    with Trainers(kind) as trainers:
         writable = tuple(path.absolute() for path in writable)
         for score in benches.scores(
             protocol, seed, out, trainers, writable=writable, hidden=(seed_file,)

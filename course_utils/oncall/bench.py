@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from course_utils.errors import BadRequest
+from course_utils.box.kind import Kind
+from course_utils.errors import BadRequest, Unsupported
 from course_utils.oncall import cases
 from course_utils.oncall import folder as folders
 from course_utils.oncall.check import check
@@ -35,6 +36,8 @@ class Protocol:
     Attributes:
         seed_mark: tells secret seeds apart without giving them away.
         num: tickets per level.
+        readable: what it could read although that is hidden.
+        walls: whether answers were hidden from it.
     """
 
     command: tuple[str, ...]
@@ -43,6 +46,8 @@ class Protocol:
     limit_s: float
     network: bool
     seed_mark: str
+    readable: tuple[str, ...] = ()
+    walls: bool = True
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,22 @@ def seed_mark(seed: int) -> str:
     12
     """
     return hashlib.sha256(f"bench {seed}".encode()).hexdigest()[:12]
+
+
+def ask_for_walls(kind: Kind) -> None:
+    """Refuse to score a program that could read the answers.
+
+    Raises:
+        Unsupported: there are no walls here.
+    """
+    if not kind.has_walls:
+        raise Unsupported(
+            f"this machine can make no box: {kind.saw}",
+            why="COMMAND would run with your rights: it could read the answers to its tickets, and "
+            "do whatever you can do",
+            fix="install bubblewrap, or give --without-walls for a program that you trust; its "
+            "results say so",
+        )
 
 
 def tickets(seed: int, levels: tuple[int, ...], num: int) -> Iterator[tuple[str, folders.Ticket]]:
@@ -183,6 +204,7 @@ def _scored(name, ticket, protocol: Protocol, judge: Judge, writable, hidden) ->
             limit_s=protocol.limit_s,
             network=protocol.network,
             writable=writable,
+            readable=tuple(map(Path, protocol.readable)),
             hidden=hidden,
         )
         seconds = time.monotonic() - start

@@ -31,6 +31,8 @@ _ASKED = {
     "limit_s": {"type": "number"},
     "network": {"type": "boolean"},
     "seed_mark": _TEXT,  # tells secret seeds apart
+    "readable": {"type": "array", "items": _TEXT},  # what it could read although that is hidden
+    "walls": {"type": "boolean"},  # whether answers were hidden from it
 }
 
 

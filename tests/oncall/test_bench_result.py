@@ -37,7 +37,8 @@ def test_it_has_the_form_of_its_schema_and_the_right_sums(written, tmp_path):
         ("protocol", {"seed": 5}),  # the secret seed itself
         ("sums", {"solved": -1}),
         ("tickets", [{"name": "1.1"}]),
-        ("schema", 2),
+        ("protocol", {"walls": "no"}),
+        ("schema", 99),
     ],
 )
 def test_another_form_is_refused(part, change, written):

@@ -24,6 +24,7 @@ from whole import cases as some
 from benchmarks.oncall import mends
 from benchmarks.oncall.words import guessed
 from course_utils import incidents
+from course_utils.box.kind import OPEN, Kind
 from course_utils.causes.kinds import CLASSES
 from course_utils.commands.group import course
 from course_utils.errors import BadRequest, GraderFailed
@@ -792,6 +793,25 @@ def test_a_bench_goes_on_where_it_was_and_shows_no_answer(tmp_path, judge):
 def test_a_bench_takes_no_case_twice():
     drawn = [folder.case_of(ticket).id for _, ticket in bench.tickets(9, (1, 2, 3), 999)]
     assert sorted(drawn) == sorted(cases.proved())
+
+
+@pytest.mark.parametrize("asked", [(), ("--network",)])
+def test_a_program_is_given_the_network_only_where_it_is_asked_for(asked, tmp_path, monkeypatch):
+    lost = bench.Score("1.1", 1, False, 0, 0, 1, False, 9.0, "code 0", "")
+    monkeypatch.setattr(bench, "scores", lambda *_, **__: [lost])
+    monkeypatch.setattr("course_utils.commands.oncall.find_kind", lambda: Kind("bubblewrap", ""))
+    monkeypatch.setattr("course_utils.oncall.training.Trainers", lambda _: nullcontext())
+    done = oncall_command("bench", *asked, "--out", tmp_path, "--", "true")
+    assert done.exit_code == 0, done.output
+    told = json.loads((tmp_path / "result.json").read_text())["protocol"]
+    assert told["network"] == bool(asked) and told["walls"] and not told["readable"]
+
+
+def test_without_walls_a_bench_is_refused_before_anything_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr("course_utils.commands.oncall.find_kind", lambda: OPEN)
+    done = oncall_command("bench", "--out", tmp_path / "out", "--", "touch", tmp_path / "ran")
+    assert done.exit_code == 2 and "--without-walls" in done.output
+    assert not any(tmp_path.iterdir())
 
 
 def test_a_secret_seed_is_made_once(tmp_path):

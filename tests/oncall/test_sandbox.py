@@ -1,6 +1,7 @@
 """A program that works on a ticket leaves no process behind, and can read no answer to it."""
 
 import json
+import socket
 import sys
 import time
 from importlib.metadata import PathDistribution
@@ -116,6 +117,16 @@ def test_a_program_reads_what_is_hidden_where_that_is_said_and_writes_to_no_chec
     opened = run(tried, tmp_path, kind=find_kind(), limit_s=20, readable=(kept,))
     assert opened.code == 0, opened.said
     assert run(tried, tmp_path, kind=find_kind(), limit_s=20).code != 0
+
+
+@WALLED
+@pytest.mark.parametrize("network, code", [(False, 1), (True, 0)])
+def test_a_program_reaches_the_network_only_where_it_is_given(network, code, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        tries = f"import socket; socket.create_connection({server.getsockname()}, timeout=5)"
+        command = [sys.executable, "-c", tries]
+        ended = run(command, tmp_path, kind=find_kind(), limit_s=20, network=network)
+    assert ended.code == code, ended.said
 
 
 def test_the_work_trees_of_a_repository_are_found_from_each_of_them(tmp_path):
