@@ -10,10 +10,11 @@ from decimal import Decimal
 import pytest
 import torch
 
-from course_utils.exercises import find_exercise
-from course_utils.grading.judge import jobs, verdict_cache
+from course_utils.exercises import find_exercise, find_lesson
+from course_utils.grading.judge import jobs, judging_mode, verdict_cache
 from course_utils.grading.judge.isolation import ENDED, TOO_LONG, in_fork
 from course_utils.grading.judge.jobs import Jobs
+from course_utils.grading.judge.judge import TOO_DEEP, Judge
 from course_utils.grading.judge.values import MAX_HASHED, Decoder
 from course_utils.grading.judge.wire import BadMessage
 
@@ -43,6 +44,16 @@ def test_a_large_answer_comes_whole():
 )
 def test_a_fork_that_ends_early_is_said(end, capfd):
     assert in_fork(end, LIMIT_S) == ENDED
+
+
+@pytest.mark.parametrize("number", sorted(judging_mode.BELIEVED)[:1])
+def test_an_answer_that_is_too_deep_to_be_read_is_told_so(number):
+    exercise = find_exercise(number)
+    deep = f"{exercise.reads} = {'+'.join(['a'] * 900)}"
+    cell = {"source": deep, "role": "answer", "exercise": number}
+    asked = {"cells": [cell], "cell_s": LIMIT_S, "walls": False}
+    score = Judge(None, find_lesson(number[:2]), asked)._apart(exercise)
+    assert score["details"] == [TOO_DEEP] and score["outcome"] == "raised"
 
 
 def test_a_fork_that_hears_no_limit_is_killed():

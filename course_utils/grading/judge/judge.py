@@ -37,6 +37,7 @@ REVIEW = (
     "its verdict rests on what its own process says, and its code has {found}; "
     "write it without that, or have it looked at"
 )
+TOO_DEEP = "your answer is nested too deeply to be read; write it in more, shorter steps"
 MORE_S = 30.0
 PATIENCE = 4  # asking another process takes longer than a call, and a grader is busy
 # It trains with an answer's settings, so it is bounded, too.
@@ -78,10 +79,17 @@ class Judge:
         """The score, made in a fork: changes of the criteria's tensors end with it."""
         limit_s = 3 * self._cell_s + 2 * PATIENCE * exercise.time_limit_s + MORE_S
         for _ in range(2):  # the first may have met a machine without memory
-            score = in_fork(lambda: self._score(exercise), limit_s)
+            score = in_fork(lambda: self._readable(exercise), limit_s)
             if isinstance(score, dict):
                 return score
         return _said(Outcome.RAISED, score)
+
+    def _readable(self, exercise: Exercise) -> dict:
+        """The score; or the answer's own fault, where it is too deep for whoever reads it here."""
+        try:
+            return self._score(exercise)
+        except RecursionError:
+            return _said(Outcome.RAISED, TOO_DEEP)
 
     def _score(self, exercise: Exercise) -> dict:
         """The score, and as `whole` whether every cell above the check was run for it."""
