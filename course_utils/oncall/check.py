@@ -23,7 +23,7 @@ NUM_SEEDS = 2
 MOST_SEEDS = 8  # tried until that many are fair
 UNCHANGED = "the files are as they were handed out"
 TRAINING = "training the fixed run, seed {} of {}, some ten seconds if not busy"
-NOT_YET = "it is judged once something has been fixed"
+NOT_YET = "it is judged once the run is healthy"
 
 
 @dataclass(frozen=True)
@@ -90,14 +90,23 @@ def judged(
         text: of report.yaml, where there is one.
         judge: makes what trains, once something is to be trained.
         say: is told how far it is.
-        report_alone: read a report beside files that nobody changed, too: where a taker has one
-            attempt, no answer can be guessed with it.
+        report_alone: judge a report without a fix, too: where a taker has one attempt, no answer
+            can be guessed with it.
     """
     verdicts = verdicts_on(ticket, fixed, judge, say)
     last = verdicts[-1]
     reported = reported_on(ticket, fixed, text, lambda: last.is_healthy, report_alone=report_alone)
+    if not report_alone:
+        reported = once_fixed(reported, last.is_healthy)
     measured = tuple(one.measured for one in verdicts)
     return Outcome(folders.case_of(ticket), last.problems, measured, reported)
+
+
+def once_fixed(reported: report.Judged, is_fixed: bool) -> report.Judged:
+    """What is told of a report: before the run is fixed its form alone, so that nobody guesses."""
+    if is_fixed or reported.problem:
+        return reported
+    return report.Judged(reported.num_faults, problem=NOT_YET)
 
 
 def reported_on(
@@ -194,8 +203,7 @@ def told(outcome: Outcome) -> str:
             kinds = " or ".join((fault.kind, *fault.also_kinds))
             lines += [f"  {kinds}: {fault.cause}", f"    {fault.fix} ({_threads(fault)})"]
     else:
-        whole = outcome.reported.is_right and not outcome.is_fixed
-        lines.append("not solved yet" + (": look at your fix again" if whole else ""))
+        lines.append("not solved yet")
     return "\n".join(wrapped(line, hang="  ") for line in lines)
 
 

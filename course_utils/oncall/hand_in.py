@@ -90,7 +90,8 @@ class Tried:
         verdicts = () if problems else self.verdicts
         problems = problems or verdicts[-1].problems
         measured = tuple(one.measured for one in verdicts)
-        return checks.Outcome(self.task.declared, tuple(problems), measured, self.reported)
+        reported = checks.once_fixed(self.reported, not problems)
+        return checks.Outcome(self.task.declared, tuple(problems), measured, reported)
 
 
 def tried(name: str, answer: dict) -> Tried:

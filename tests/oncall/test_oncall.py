@@ -6,6 +6,7 @@ whole proof.
 
 import ast
 import dataclasses
+import itertools
 import json
 import random
 import re
@@ -359,6 +360,27 @@ def test_a_list_of_guesses_is_no_place():
     assert report.judge(case, places, yaml.safe_dump(many)).problem
 
 
+def functions_of(source):
+    return [node.name for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
+
+
+@pytest.mark.parametrize("name", some(CASES, kind=lambda name: cases.load(name).template))
+def test_the_first_functions_of_the_right_file_are_no_place(name):
+    case, healthy = cases.load(name), healthy_of(name)
+    handed = planting.broken(case, healthy)
+    for place in itertools.chain(*planting.places(case, healthy)):
+        if place.file.endswith(".py") and len(named := functions_of(handed[place.file])) > 2:
+            for many in (3, 8):
+                assert not planting.is_at(place, place.file, " ".join(named[:many]))
+
+
+def test_every_right_report_that_others_wrote_names_few_enough_things():
+    for mend in mends.kept()[1]:
+        if mend.must_be_solved:
+            where = str(mend.report["where"]).lower()
+            assert len(set(planting.WORD.findall(where)) - planting.FILLERS) <= planting.MOST_NAMED
+
+
 def test_draws_are_the_same_for_all_and_reach_every_case():
     for level in folder.LEVELS:
         known = {name for name in cases.proved() if cases.load(name).level == level}
@@ -671,6 +693,27 @@ def test_a_report_on_unchanged_files_is_not_judged(quick_ticket):
     judged = checks.reported_on(ticket, handed, text, lambda: True)
     assert judged.problem == checks.NOT_YET and not judged.places and not judged.classes
     assert checks.reported_on(ticket, handed, text, lambda: True, report_alone=True).is_right
+
+
+@pytest.mark.parametrize("is_fixed", [True, False])
+def test_nothing_of_a_report_but_its_form_is_told_before_the_run_is_fixed(quick_ticket, is_fixed):
+    ticket, healthy, handed = quick_ticket
+    share = [0.8 if is_fixed else 0.1] * checks.MOST_SEEDS
+    draws = Draws(ticket, {}, fixed=share, healthy=[0.9] * checks.MOST_SEEDS)
+    draws.healthy = healthy
+    entry = entry_of(cases.load(QUICK), folder.drawn(ticket).places)
+    told_of = {}
+    for said, changes in (("right", {}), ("wrong", {"where": "1", "class": "template"})):
+        text = yaml.safe_dump({"faults": [entry | changes]})
+        fixed = fixed_otherwise(handed)
+        outcome = checks.judged(ticket, fixed, text, lambda: draws)
+        assert outcome.is_fixed == is_fixed
+        told_of[said] = (told(outcome), outcome.to_dict())
+    assert (told_of["right"] == told_of["wrong"]) == (not is_fixed)
+    if not is_fixed:
+        assert f"report: {checks.NOT_YET}" in told_of["right"][0]
+    unreadable = checks.judged(ticket, fixed, "faults: 3", lambda: draws)
+    assert "`faults:`" in told(unreadable)
 
 
 def test_a_folder_that_is_no_ticket_is_told_so(tmp_path):
