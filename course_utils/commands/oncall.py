@@ -4,6 +4,7 @@ import atexit
 import datetime
 import gc
 import json
+import time
 from pathlib import Path
 
 import click
@@ -14,6 +15,7 @@ from course_utils.oncall import actions
 from course_utils.oncall import budget as budgets
 from course_utils.oncall import check as checks
 from course_utils.oncall import folder as folders
+from course_utils.oncall.check_result import result_of
 from course_utils.shown.quiet import quiet_libraries
 from course_utils.shown.wrap import wrapped
 
@@ -85,14 +87,15 @@ def _write(seed: int, level: int, out: Path | None, num_looks: int | None = None
 def check(ctx: click.Context, folder: Path, as_json: bool) -> None:
     """Judge the mended FOLDER: the run on other seeds, and report.yaml.
 
-    Ends with 0 when the run is healthy and the report right, else with 1.
+    Ends with 0 when the run is healthy and the report right, else with 1. The form of the JSON is
+    in course_utils/oncall/check_result.py.
     """
     quiet_libraries()
+    began = time.monotonic()
     outcome = actions.check_ticket(folder, say=_aside)
-    looks = budgets.bill(folder)
+    seconds, looks = time.monotonic() - began, budgets.bill(folder)
     if as_json:
-        counted = {"looks": looks.spent, "budget": looks.num_looks} if looks else {}
-        click.echo(json.dumps(outcome.to_dict() | counted, indent=1))
+        click.echo(json.dumps(result_of(outcome, seconds=seconds, looks=looks), indent=1))
     else:
         click.echo("\n".join(filter(None, (checks.told(outcome), looks and str(looks)))))
     ctx.exit(int(not outcome.is_solved))

@@ -8,52 +8,42 @@ from pathlib import Path
 from course_utils import __version__
 from course_utils.files.saving import save
 from course_utils.oncall.bench import COUNTED, SHARES, Protocol, Score
+from course_utils.oncall.check_result import COUNT, FLAG, LEVEL, SECONDS, TEXT, whole
 
 NAME, VERSION = "result.json", 1
-_COUNT, _TEXT = {"type": "integer", "minimum": 0}, {"type": "string"}
 _TICKET = {
-    "name": _TEXT,  # level and number
-    "level": {"enum": [1, 2, 3]},
-    "fixed": {"type": "boolean"},  # the judge's trainings of the files are healthy
-    "places": _COUNT,  # of the faults that were reported, how many at their place
-    "classes": _COUNT,  # and with their class
-    "faults": _COUNT,
-    "solved": {"type": "boolean"},  # fixed, with every place and class
-    "seconds": {"type": "number", "minimum": 0},  # that the command took
-    "ended": _TEXT,  # "code 0", or "time"
-    "problem": _TEXT,  # what the judge said
+    "name": TEXT,  # level and number
+    "level": LEVEL,
+    "fixed": FLAG,  # the judge's trainings of the files are healthy
+    "places": COUNT,  # of the faults that were reported, how many at their place
+    "classes": COUNT,  # and with their class
+    "faults": COUNT,
+    "solved": FLAG,  # fixed, with every place and class
+    "seconds": SECONDS,  # that the command took
+    "ended": TEXT,  # "code 0", or "time"
+    "problem": TEXT,  # what the judge said
 }
-_SUMS = {name: _COUNT for name in (*COUNTED, "faults", *SHARES, "tickets")}
+_SUMS = {name: COUNT for name in (*COUNTED, "faults", *SHARES, "tickets")}
 _ASKED = {
-    "command": {"type": "array", "items": _TEXT},
-    "levels": {"type": "array", "items": {"enum": [1, 2, 3]}},
-    "num": _COUNT,  # tickets of each level
+    "command": {"type": "array", "items": TEXT},
+    "levels": {"type": "array", "items": LEVEL},
+    "num": COUNT,  # tickets of each level
     "limit_s": {"type": "number"},
-    "network": {"type": "boolean"},
-    "seed_mark": _TEXT,  # tells secret seeds apart
-    "readable": {"type": "array", "items": _TEXT},  # what it could read although that is hidden
-    "walls": {"type": "boolean"},  # whether answers were hidden from it
+    "network": FLAG,
+    "seed_mark": TEXT,  # tells secret seeds apart
+    "readable": {"type": "array", "items": TEXT},  # what it could read although that is hidden
+    "walls": FLAG,  # whether answers were hidden from it
 }
-
-
-def _whole(properties: dict) -> dict:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
 
 SCHEMA = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
-    **_whole(
+    **whole(
         {
             "schema": {"const": VERSION},
-            "made_by": _TEXT,  # the version of this package
-            "protocol": _whole(_ASKED),
-            "tickets": {"type": "array", "items": _whole(_TICKET)},
-            "sums": _whole(_SUMS),
+            "made_by": TEXT,  # the version of this package
+            "protocol": whole(_ASKED),
+            "tickets": {"type": "array", "items": whole(_TICKET)},
+            "sums": whole(_SUMS),
         }
     ),
 }

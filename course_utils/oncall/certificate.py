@@ -150,5 +150,5 @@ def judged_again(
     """
     for entry in entries:
         handed = folders.handed_out(entry.ticket)[1]
-        fixed = handed | {name: entry.files[name] for name in handed if name in entry.files}
+        fixed = handed | entry.files  # with modules that were added; the judge refuses other files
         yield entry, checks.judged(entry.ticket, fixed, entry.report, judge, say=say)

@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner
+from jsonschema import Draft202012Validator, validate
 from whole import cases as some
 
 from benchmarks.oncall import mends
@@ -46,6 +47,7 @@ from course_utils.oncall import (
 from course_utils.oncall import check as checks
 from course_utils.oncall.actions import next_hint
 from course_utils.oncall.check import seeds_of, told
+from course_utils.oncall.check_result import SCHEMA, result_of
 from course_utils.oncall.declare import DoesNotFit, Edit, Verdict
 from course_utils.oncall.diary import NAME as DIARY
 from course_utils.oncall.diary import Diary, hints
@@ -787,6 +789,35 @@ def test_a_certificate_is_judged_again_by_anybody(solved_folder, quick_ticket):
     assert json.loads(made.read_text()) == data
 
 
+def test_a_module_that_a_solver_added_is_judged_again_with_the_rest(solved_folder, quick_ticket):
+    (solved_folder / "losses_here.py").write_text("X = 1\n")
+    made = solved_folder / "certificate.json"
+    oncall_command("certificate", solved_folder, "--out", made)
+    seen = []
+
+    class Notes(Draws):
+        def verdict(self, case, files, **of):
+            seen.append(files)
+            return super().verdict(case, files, **of)
+
+    ticket = quick_ticket[0]
+    draws = Notes(ticket, quick_ticket[1], fixed=[0.8] * 8, healthy=[0.9] * 8)
+    [(_, outcome)] = certificate.judged_again(certificate.read(made)[1], lambda: draws)
+    assert outcome.is_solved
+    assert seen[0] == folder.run_files(solved_folder, quick_ticket[2])
+    assert "losses_here.py" in seen[0]
+
+
+def test_a_certificate_cannot_add_what_a_fix_may_not(solved_folder, quick_ticket):
+    made = solved_folder / "certificate.json"
+    oncall_command("certificate", solved_folder, "--out", made)
+    [entry] = certificate.read(made)[1]
+    entry.files["../elsewhere.py"] = "X = 1\n"
+    fixed = quick_ticket[2] | entry.files
+    template = templates.load(cases.load(QUICK).template)
+    assert "is no module" in refused(template, quick_ticket[1], quick_ticket[2], fixed)[0]
+
+
 @pytest.mark.parametrize("key, value", [("measured", []), ("files", {}), ("report", "")])
 def test_a_certificate_that_was_changed_is_refused(solved_folder, key, value):
     made = solved_folder / "certificate.json"
@@ -807,6 +838,26 @@ def test_no_certificate_is_written_of_what_is_not_solved(solved_folder):
     refused = oncall_command("certificate", solved_folder, "--out", solved_folder / "c.json")
     assert refused.exit_code == 2 and "is not solved" in refused.output
     assert not (solved_folder / "c.json").exists()
+
+
+def test_a_check_as_json_has_the_form_of_its_schema(solved_folder):
+    Draft202012Validator.check_schema(SCHEMA)
+    for name, code in ((None, 0), ("report.yaml", 1)):
+        if name:
+            (solved_folder / name).unlink()
+        said = oncall_command("check", "--json", solved_folder)
+        told = json.loads(said.stdout)
+        validate(told, SCHEMA)
+        assert said.exit_code == code and told["solved"] == (code == 0)
+        assert told["level"] == 2 and told["looks"] is None and told["seconds"] >= 0
+        values = {value for one in told["measured"] for value in one.values()}
+        assert values == {0.8} and len(told["measured"]) == checks.NUM_SEEDS
+        assert bool(told["report"]) == (code == 1)
+
+
+def test_a_value_that_json_does_not_have_is_null():
+    outcome = checks.Outcome(cases.load(QUICK), ("no",), ({"a": float("nan")},), report.Judged(1))
+    assert result_of(outcome, seconds=0.0, looks=None)["measured"] == [{"a": None}]
 
 
 # --- the bench ----------------------------------------------------------------------------------
