@@ -5,16 +5,15 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
 from course_utils.box.confine import SCRATCH
 from course_utils.errors import Unsupported
-from course_utils.files.repository import INSTALLED
+from course_utils.files import checkouts
 from course_utils.shown.quiet import SILENCE, THREADS
 
-PACKAGE = Path(__file__).parents[1]
+PACKAGE = checkouts.PACKAGE
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/nix/store")
 INSTALL = "on Debian and Ubuntu `apt install bubblewrap`, on Fedora `dnf install bubblewrap`"
 MIB = 2**20
@@ -90,16 +89,33 @@ def walls(readable: dict[Path, Path], *, scratch_mib: int = 64) -> list[str]:
             command += ["--symlink", os.readlink(path), str(path)]
         elif path.exists():
             command += ["--ro-bind", str(path), str(path)]
-    for root in dict.fromkeys((sys.base_prefix, sys.prefix)):
-        if not Path(root).resolve().is_relative_to("/usr"):
-            command += ["--ro-bind", str(Path(root).resolve()), root]
-    for hidden in (Path(sysconfig.get_path("purelib")) / PACKAGE.name, INSTALLED):
-        if hidden.is_dir():  # the installed course, with its answers
-            command += ["--tmpfs", str(hidden)]
+    hidden, python_in = _hidden(), _python()
+    away = [path for path in hidden if any(_lies_in(path, one) for one in (*SYSTEM, *python_in))]
+    for path in sorted({*away, *python_in}, key=lambda one: len(one.parts)):  # outer ones first
+        if path in away:
+            command += ["--tmpfs", str(path)]
+        elif any(_lies_in(path, one) for one in away) or not _lies_in(path.resolve(), "/usr"):
+            command += ["--ro-bind", str(path.resolve()), str(path)]
     command += ["--proc", "/proc", "--dev", "/dev"]
     for source, target in readable.items():
         command += ["--ro-bind", str(source.resolve()), str(target)]
-    return [*command, "--remount-ro", "/dev", "--remount-ro", "/"]
+    for path in (*away, Path("/dev"), Path("/")):
+        command += ["--remount-ro", str(path)]
+    return command
+
+
+def _hidden() -> list[Path]:
+    """The course, with its answers: checkouts, and what is installed."""
+    found = [*checkouts.checkouts(), *checkouts.packages(), *checkouts.lessons()]
+    return [path for path in found if path != Path("/")]
+
+
+def _python() -> list[Path]:
+    return list(dict.fromkeys(map(Path, (sys.base_prefix, sys.prefix))))
+
+
+def _lies_in(path: Path, folder: Path | str) -> bool:
+    return path.is_relative_to(folder) or path.resolve().is_relative_to(Path(folder).resolve())
 
 
 def python(module: str, *arguments: str) -> list[str]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from course_utils.box.kind import Kind
+from course_utils.files.checkouts import checkouts
 from course_utils.oncall import hiding
 
 TMP = Path("/tmp")
@@ -38,7 +39,7 @@ def walled(
     hidden: tuple[Path, ...],
 ) -> list[str]:
     """`command` behind bubblewrap, in `folder`."""
-    away = [TMP, *(path for path in hiding.checkouts() if path != Path("/"))]
+    away = [TMP, *(path for path in checkouts() if path != Path("/"))]
     wall = [shutil.which("bwrap"), "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
     wall += ["--unshare-pid", "--unshare-ipc", "--die-with-parent"]
     wall += [] if network else ["--unshare-net"]

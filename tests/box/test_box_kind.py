@@ -2,16 +2,20 @@
 
 import os
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 from classes import hand_in, notebook
 from fake_course import FAKE_GRADER, FIXTURES, cli
 
+from course_utils.box import kind as kinds
 from course_utils.box import memory
-from course_utils.box.kind import NO_SANDBOX_ENV, OPEN, Kind
+from course_utils.box.kind import NO_SANDBOX_ENV, OPEN, Kind, find_kind
 from course_utils.box.memory import GROUP, LIMITS, SYSTEMD, Counter, counted, own_group
 from course_utils.commands import grade
 from course_utils.commands.doctor import box_item
+from course_utils.files import checkouts
 from course_utils.grading import one_submission, worker
 
 lessons_90_and_91, unbuilt, course = FIXTURES
@@ -39,6 +43,24 @@ def kind(monkeypatch):
 def folder(course, tmp_path):
     hand_in(tmp_path / "class" / "ada" / "n.ipynb", notebook(course))
     return tmp_path / "class"
+
+
+@pytest.mark.skipif(not find_kind().has_walls, reason="this machine can make no box")
+def test_a_checkout_below_what_a_box_binds_is_hidden_and_a_python_in_it_is_not(monkeypatch):
+    python = kinds._python()
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:  # of a box's own there is /tmp
+        usr = Path(folder) / "usr"
+        course, environment = usr / "src" / "course", usr / "src" / "course" / "venv"
+        files = [course / "solutions" / "99.py", environment / "python", usr / "bin" / "ls"]
+        for path in files:
+            path.parent.mkdir(parents=True)
+            path.write_text("")
+        monkeypatch.setattr(kinds, "SYSTEM", (*kinds.SYSTEM, str(usr)))
+        monkeypatch.setattr(kinds, "_python", lambda: [*python, environment])
+        monkeypatch.setattr(checkouts, "checkouts", lambda: [course])
+        command = [*kinds.walls({}), "find", str(usr), "-type", "f"]
+        found = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert sorted(found.stdout.split()) == sorted(map(str, files[1:])), found.stderr
 
 
 def test_without_a_box_a_class_is_refused_before_anything_is_run(kind, folder, tmp_path):

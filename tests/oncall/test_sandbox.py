@@ -4,13 +4,13 @@ import json
 import socket
 import sys
 import time
-from importlib.metadata import PathDistribution
 from pathlib import Path
 
 import psutil
 import pytest
 
 from course_utils.box.kind import NO_BOX, PACKAGE, Kind, find_kind
+from course_utils.files.checkouts import checkouts
 from course_utils.files.repository import INSTALLED
 from course_utils.oncall import hiding
 from course_utils.oncall.sandbox import run
@@ -96,7 +96,7 @@ def telling_lines() -> set[str]:
 
 @WALLED
 def test_nothing_that_a_program_can_read_holds_a_case_a_fix_a_spread_or_a_kept_mend(tmp_path):
-    places = [*hiding.checkouts(), INSTALLED, *hiding.answers()]
+    places = [*checkouts(), INSTALLED, *hiding.answers()]
     asked = {"telling": sorted(telling_lines()), "places": list(map(str, places))}
     assert len(asked["telling"]) > 3000
     (tmp_path / "asked.json").write_text(json.dumps(asked))
@@ -127,29 +127,3 @@ def test_a_program_reaches_the_network_only_where_it_is_given(network, code, tmp
         command = [sys.executable, "-c", tries]
         ended = run(command, tmp_path, kind=find_kind(), limit_s=20, network=network)
     assert ended.code == code, ended.said
-
-
-def test_the_work_trees_of_a_repository_are_found_from_each_of_them(tmp_path):
-    first, second = tmp_path / "first", tmp_path / "second"
-    own = first / ".git" / "worktrees" / "second"
-    own.mkdir(parents=True)
-    second.mkdir()
-    (second / ".git").write_text(f"gitdir: {own}\n")
-    (own / "gitdir").write_text(f"{second / '.git'}\n")
-    (own / "commondir").write_text("../..\n")
-    assert hiding.work_trees(first) == hiding.work_trees(second) == {first, second}
-    assert hiding.work_trees(tmp_path) == set()
-
-
-def test_an_installed_course_is_found_with_its_lessons(tmp_path):
-    site = tmp_path / "lib" / "site-packages"
-    said = site / f"{hiding.NAME}-1.dist-info"
-    said.mkdir(parents=True)
-    (said / "METADATA").write_text(f"Name: {hiding.NAME}\nVersion: 1\n")
-    lessons = f"../../share/{INSTALLED.name}"
-    (said / "RECORD").write_text(f"course_utils/x.py,,\n{lessons}/solutions/99_on_call.py,,\n")
-    installed = PathDistribution(said)
-    assert hiding.installed_lessons(installed) == tmp_path / "share" / INSTALLED.name
-    assert hiding.installed_from(installed) == []
-    (said / "direct_url.json").write_text(json.dumps({"url": (tmp_path / "of it").as_uri()}))
-    assert hiding.installed_from(installed) == [tmp_path / "of it"]
