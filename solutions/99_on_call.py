@@ -236,7 +236,7 @@ expect_symptom("the fixed run continues where it stopped", holds=near < 0.05)
 #
 # One run that looks healthy proves little: it has the same seed, the same rows and the same
 # checkpoint. `course oncall check` trains the fixed files on two other seeds, each with another
-# checkpoint. It measures the model itself and compares it with two dozen healthy runs.
+# checkpoint. It measures the model itself and compares it with a hundred healthy runs.
 #
 # First an edit that is no fix. An answer has the edits, and for each fault its file, its place and its
 # class:
