@@ -167,6 +167,7 @@ def _aside(text: str) -> None:
     type=FILE,
     help="Holds the secret seed; made where there is none.  [default: beside --out]",
 )
+@click.option("--budget", type=click.IntRange(min=1), help="Looks at each ticket.  [free]")
 @click.option("--network", is_flag=True, help="COMMAND may use the network, such as for an API.")
 @click.option("--writable", type=FOLDER, multiple=True, help="A folder COMMAND may write to.")
 @click.option(
@@ -176,12 +177,13 @@ def _aside(text: str) -> None:
     "--without-walls", is_flag=True, help="Where there is no box: answers may be readable then."
 )
 def bench(
-    command, levels, num, limit, out, seed_file, network, writable, readable, without_walls
+    command, levels, num, limit, out, seed_file, budget, network, writable, readable, without_walls
 ) -> None:
     """Score COMMAND: it is started in the folder of each ticket, edits it, and ends.
 
     It sees what a reader sees: ticket.md, the run's files, an empty report.yaml. It has no network,
-    and of this course only the instruments; the results say what it was given beyond that.
+    and of this course only the instruments; the results say what it was given beyond that. With
+    --budget the files are closed, and `python look THING` opens one of them, which is counted.
     """
     quiet_libraries()
     from course_utils.oncall import bench as benches
@@ -202,6 +204,7 @@ def bench(
         seed_mark=benches.seed_mark(seed),
         readable=tuple(str(path.absolute()) for path in readable),
         walls=kind.has_walls,
+        budget=budget,
     )
     found = []
     with Trainers(kind) as trainers:

@@ -4,6 +4,7 @@ Tickets come from a secret seed. Results are kept line by line, so that a call t
 on where it was; the answer to a ticket is in no file that a program can read.
 """
 
+import contextlib
 import hashlib
 import json
 import secrets
@@ -20,6 +21,7 @@ from course_utils.errors import BadRequest, Unsupported
 from course_utils.oncall import cases
 from course_utils.oncall import folder as folders
 from course_utils.oncall.check import check
+from course_utils.oncall.desk import Desk
 from course_utils.oncall.proving import Judge
 from course_utils.oncall.sandbox import run
 from course_utils.oncall.training import Trainers
@@ -38,6 +40,7 @@ class Protocol:
         num: tickets per level.
         readable: what it could read although that is hidden.
         walls: whether answers were hidden from it.
+        budget: looks that a ticket allows; None where its files are open.
     """
 
     command: tuple[str, ...]
@@ -48,11 +51,12 @@ class Protocol:
     seed_mark: str
     readable: tuple[str, ...] = ()
     walls: bool = True
+    budget: int | None = None
 
 
 @dataclass(frozen=True)
 class Score:
-    """A program's result on one ticket."""
+    """A program's result on one ticket, and what it cost: seconds by the clock, and looks."""
 
     name: str  # level and number
     level: int
@@ -64,6 +68,7 @@ class Score:
     seconds: float
     ended: str  # "code 0", or "time"
     problem: str
+    looks: int | None = None  # None where looks are free
 
 
 def secret_seed(path: Path) -> int:
@@ -192,23 +197,27 @@ def scores(
 
 def _scored(name, ticket, protocol: Protocol, judge: Judge, writable, hidden) -> Score:
     with tempfile.TemporaryDirectory(prefix="course-ticket-") as parent:
-        folder = Path(parent) / "ticket"
-        folders.write(folder, ticket, judge.trainers)
-        for private in PRIVATE:
+        folder, kept = Path(parent) / "ticket", Path(parent) / "kept"
+        where = kept if protocol.budget else folder  # of the ticket that is judged
+        folders.write(where, ticket, judge.trainers)
+        desk = Desk(kept, folder, protocol.budget) if protocol.budget else None
+        for private in () if desk else PRIVATE:
             (folder / private).unlink()
-        start = time.monotonic()
-        ended = run(
-            list(protocol.command),
-            folder,
-            kind=judge.trainers.kind,
-            limit_s=protocol.limit_s,
-            network=protocol.network,
-            writable=writable,
-            readable=tuple(map(Path, protocol.readable)),
-            hidden=hidden,
-        )
-        seconds = time.monotonic() - start
-        outcome = check(folder, ticket, lambda: judge, report_alone=True)
+        with desk or contextlib.nullcontext():
+            start = time.monotonic()
+            ended = run(
+                list(protocol.command),
+                folder,
+                kind=judge.trainers.kind,
+                limit_s=protocol.limit_s,
+                network=protocol.network,
+                writable=writable,
+                readable=tuple(map(Path, protocol.readable)),
+                hidden=(kept, *hidden),
+            )
+            seconds = time.monotonic() - start
+        outcome = check(where, ticket, lambda: judge, report_alone=True)
+        looks = desk and desk.spent
         shutil.rmtree(folder, ignore_errors=True)
     told = outcome.to_dict()
     return Score(
@@ -218,11 +227,13 @@ def _scored(name, ticket, protocol: Protocol, judge: Judge, writable, hidden) ->
         seconds=round(seconds, 1),
         ended="time" if ended.code is None else f"code {ended.code}",
         problem="; ".join([*told["problems"], outcome.reported.problem])[:300],
+        looks=looks,
     )
 
 
 def table(found: list[Score]) -> Table:
     """One row per level and one for all: shares fixed, places and classes named, shares solved."""
+    costs = [name for name in COSTS if all(getattr(score, name) is not None for score in found)]
     rows = []
     for level in (*sorted({score.level for score in found}), None):
         own = [score for score in found if level in (score.level, None)]
@@ -233,10 +244,12 @@ def table(found: list[Score]) -> Table:
                 str(len(own)),
                 *(f"{sum(getattr(s, name) for s in own)} of {faults}" for name in COUNTED),
                 *(f"{sum(getattr(s, name) for s in own)} of {len(own)}" for name in SHARES),
-                f"{statistics.median(score.seconds for score in own):.0f}",
+                *(f"{statistics.median(getattr(s, name) for s in own):.0f}" for name in costs),
             )
         )
-    return Table(columns=("level", "tickets", *COUNTED, *SHARES, "median s"), rows=rows)
+    columns = ("level", "tickets", *COUNTED, *SHARES, *(COSTS[name] for name in costs))
+    return Table(columns=columns, rows=rows)
 
 
 COUNTED, SHARES = ("places", "classes"), ("fixed", "solved")
+COSTS = {"seconds": "median s", "looks": "median looks"}

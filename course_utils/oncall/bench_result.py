@@ -8,9 +8,9 @@ from pathlib import Path
 from course_utils import __version__
 from course_utils.files.saving import save
 from course_utils.oncall.bench import COUNTED, SHARES, Protocol, Score
-from course_utils.oncall.check_result import COUNT, FLAG, LEVEL, SECONDS, TEXT, whole
+from course_utils.oncall.check_result import COUNT, FLAG, LEVEL, LOOKS, SECONDS, TEXT, whole
 
-NAME, VERSION = "result.json", 1
+NAME, VERSION = "result.json", 2
 _TICKET = {
     "name": TEXT,  # level and number
     "level": LEVEL,
@@ -19,11 +19,13 @@ _TICKET = {
     "classes": COUNT,  # and with their class
     "faults": COUNT,
     "solved": FLAG,  # fixed, with every place and class
-    "seconds": SECONDS,  # that the command took
+    "seconds": SECONDS,  # by the clock, that the command took
     "ended": TEXT,  # "code 0", or "time"
     "problem": TEXT,  # what the judge said
+    "looks": LOOKS,  # spent; null where looks are free
 }
 _SUMS = {name: COUNT for name in (*COUNTED, "faults", *SHARES, "tickets")}
+_COSTS = {"seconds": SECONDS, "looks": LOOKS}  # of all tickets together
 _ASKED = {
     "command": {"type": "array", "items": TEXT},
     "levels": {"type": "array", "items": LEVEL},
@@ -33,6 +35,7 @@ _ASKED = {
     "seed_mark": TEXT,  # tells secret seeds apart
     "readable": {"type": "array", "items": TEXT},  # what it could read although that is hidden
     "walls": FLAG,  # whether answers were hidden from it
+    "budget": LOOKS,  # looks that each ticket allows; null where its files are open
 }
 
 SCHEMA = {
@@ -43,7 +46,7 @@ SCHEMA = {
             "made_by": TEXT,  # the version of this package
             "protocol": whole(_ASKED),
             "tickets": {"type": "array", "items": whole(_TICKET)},
-            "sums": whole(_SUMS),
+            "sums": whole(_SUMS | _COSTS),
         }
     ),
 }
@@ -57,8 +60,13 @@ def result_of(protocol: Protocol, scores: Sequence[Score]) -> dict:
         "made_by": f"brokenruns {__version__}",
         "protocol": json.loads(json.dumps(asdict(protocol))),
         "tickets": [asdict(one) for one in scores],
-        "sums": sums | {"tickets": len(scores)},
+        "sums": sums | {"tickets": len(scores)} | _costs(protocol, scores),
     }
+
+
+def _costs(protocol: Protocol, scores: Sequence[Score]) -> dict:
+    looks = None if protocol.budget is None else sum(one.looks for one in scores)
+    return {"seconds": round(sum(one.seconds for one in scores), 1), "looks": looks}
 
 
 def write(out: Path, protocol: Protocol, scores: Sequence[Score]) -> Path:

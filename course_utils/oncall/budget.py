@@ -97,7 +97,7 @@ def look(folder: Path, thing: str) -> str:
         BadRequest: this is no ticket with a budget, or the thing does not exist, is open already,
             or costs more than is left. Nothing is paid then.
     """
-    ticket, thing = folders.read(folder), thing.removeprefix("./").rstrip("/")
+    ticket, thing = folders.read(folder), _plain(thing)
     paid = _affordable(folder, thing).paid
     if thing == TRAIN:
         found = _trained(folder, ticket)
@@ -132,10 +132,19 @@ def _refuse(saw: str, fix: str) -> NoReturn:
     raise BadRequest(saw, why="a look is paid for once; nothing was paid now", fix=fix)
 
 
+def names_of(folder: Path, thing: str) -> list[str]:
+    """The files that opening a thing opens; none for EXPLAIN and TRAIN."""
+    with _archive(folder) as archive:
+        return [name for name in archive.namelist() if _thing(name) == _plain(thing)]
+
+
+def _plain(thing: str) -> str:
+    return thing.removeprefix("./").rstrip("/")
+
+
 def _opened(folder: Path, thing: str) -> list[str]:
     with _archive(folder) as archive:
-        names = [name for name in archive.namelist() if _thing(name) == thing]
-        return [archive.extract(name, folder) for name in names]
+        return [archive.extract(name, folder) for name in names_of(folder, thing)]
 
 
 def _trained(folder: Path, ticket: folders.Ticket) -> str:

@@ -1,11 +1,12 @@
 """The file of results of the bench has the form that its schema describes, and no other."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from jsonschema import Draft202012Validator, ValidationError, validate
 
-from course_utils.oncall.bench import Protocol, Score
+from course_utils.oncall.bench import Protocol, Score, table
 from course_utils.oncall.bench_result import NAME, SCHEMA, write
 
 PROTOCOL = Protocol(("sh", "-c", "true"), (1, 2), 2, 20.0, False, "0123456789ab")
@@ -27,8 +28,18 @@ def test_it_has_the_form_of_its_schema_and_the_right_sums(written, tmp_path):
     Draft202012Validator.check_schema(SCHEMA)
     validate(written, SCHEMA)
     sums = {"places": 1, "classes": 2, "faults": 2, "fixed": 1, "solved": 1, "tickets": 2}
-    assert written["sums"] == sums and (tmp_path / NAME).exists()
+    assert written["sums"] == sums | {"seconds": 1.0, "looks": None} and (tmp_path / NAME).exists()
     assert written["protocol"]["command"] == ["sh", "-c", "true"]
+
+
+def test_with_a_budget_it_counts_looks_by_ticket_and_in_all(tmp_path):
+    scores = [score(1, looks=3), score(2, looks=4)]
+    told = json.loads(write(tmp_path, replace(PROTOCOL, budget=6), scores).read_text())
+    validate(told, SCHEMA)
+    assert [one["looks"] for one in told["tickets"]] == [3, 4] and told["sums"]["looks"] == 7
+    assert told["protocol"]["budget"] == 6
+    assert table(scores).columns[-1] == "median looks" and table(scores).rows[-1][-1] == "4"
+    assert table([score(1)]).columns[-1] == "median s"
 
 
 @pytest.mark.parametrize(
