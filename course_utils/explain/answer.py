@@ -205,7 +205,7 @@ def _cannot_tell(answer: Answer) -> str:
 def _spoken_of(answer: Answer) -> str:
     """What sentences without a log speak of, and what would tell the cause."""
     why = UNREAD.format(answer.unread) if answer.unread else "it holds no entry of a log"
-    why = f"The cause cannot be told from this: {why[0].lower()}{why[1:]}."
+    why = f"This command finds no cause in it: {why[0].lower()}{why[1:]}."
     rows = [fill(why, WIDTH)]
     for one in answer.mentions:
         if answer.unread and one.of_entries:  # they are there

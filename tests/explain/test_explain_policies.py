@@ -187,3 +187,11 @@ def test_another_gap_or_a_whole_distribution_is_not(settings, change):
 def test_a_truncated_sampling_alone_is_no_fault():
     near = {"sampling/importance_sampling_ratio/mean": lambda n: 1 + (-1) ** n / 500}
     assert not keys(rows(12, **SOUND | near | {GAP: 0.002}), "top_p=0.95")
+
+
+@pytest.mark.parametrize(("epoch", "key"), [(0.59, "policy_is_reference"), (0.001, "")])
+def test_rewards_of_0_late_in_an_epoch_are_no_start(epoch, key):
+    row = {"loss": 0.6931, "rewards/chosen": 0.0, "rewards/rejected": 0.0, "epoch": epoch}
+    found = explain(f"{row}\n")
+    assert next((one.key for one in found.causes), "") == key
+    assert bool(key) or any("later entries" in text for text in found.findings[0].for_it)

@@ -29,6 +29,7 @@ COLLAPSED = (
     "no rule tells what began it: steps that are too long, a loss that nothing holds, or "
     "tables of tokens that are resized or trained whole",
 )
+EARLY = 0.05  # epochs: behind them a policy has moved
 NOISE = 0.1  # what bfloat16 and dropout make of two equal log-probs, times beta
 
 
@@ -43,10 +44,13 @@ def stuck_at_the_start(log: Log) -> Finding | None:
         return None
     shown = [n for n in ("chosen_reward", "rejected_reward", "loss") if n in same[0].numbers]
     proof = f"{same[0].where}: {said(same[0], *shown)}"
-    if len(same) >= 2 and share(same, series) > 0.9:
+    is_all = share(same, series) > 0.9
+    if is_all and (len(same) >= 2 or same[0].numbers.get("epoch", 0.0) > EARLY):
         counted = f"{len(same)} of {len(series)} entries are like this"
         return Finding("policy_is_reference", 7.0, same[-1], (proof, counted))
-    return Finding("dpo_start", 3.0, same[0], (proof, "only where the run begins"))
+    later = "where later entries are the same, the policy does not move"
+    only = later if is_all else "only where the run begins"
+    return Finding("dpo_start", 3.0, same[0], (proof, only))
 
 
 def no_token_counts(log: Log) -> Finding | None:
