@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 EXERCISE_ID = re.compile(r'"(\d\d\.\d+)"')
-BY_EXERCISE = ("test_exercises.py", "test_judge.py")  # their cases begin with its number
+BY_EXERCISE = ("test_exercises.py", "test_one_trick.py", "test_judge.py")  # their cases begin with its number
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,7 @@ def test_an_exercise_is_reached_by_the_cases_with_its_number():
     path = "course_utils/exercises/lesson_04/clipping.py"
     assert reaching(EXERCISES, path)[1:] == [
         "tests/exercises/test_exercises.py",
+        "tests/exercises/test_one_trick.py",
         "tests/grading/test_judge.py",
         "-k",
         "clipping.py or [04.5- or [04.5]",
