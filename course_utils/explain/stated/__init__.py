@@ -5,6 +5,12 @@ from collections.abc import Callable, Iterator
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.log import Log
+from course_utils.explain.stated.calls.layouts import (
+    laid_out_otherwise,
+    opened_behind_the_end,
+    padded_on_the_right,
+)
+from course_utils.explain.stated.calls.tokens import wrong_tokens
 from course_utils.explain.stated.evaluations.benchmarks import turned_round
 from course_utils.explain.stated.evaluations.comparisons import compared
 from course_utils.explain.stated.evaluations.one_shard import same_part_judged
@@ -198,4 +204,8 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     split_after_copies,
     counted_in_both,
     tools_in_the_mask,
+    wrong_tokens,
+    laid_out_otherwise,
+    opened_behind_the_end,
+    padded_on_the_right,
 )

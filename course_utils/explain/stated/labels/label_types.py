@@ -24,6 +24,7 @@ _BAD = re.compile(r"(\d[\d,]*) (?:\w+ ){0,2}(?:bad|wrong|incorrect|negative)\b",
 _TOKENS = re.compile(r"(\d[\d,]*) (?:tokens\b(?! per)|in (?:all|total))", re.IGNORECASE)
 CLOSE = 5e-4  # of an accuracy
 FEWEST, NEARLY_ALL, SURE = 6, 0.98, 9.0  # tokens of a row; of an accuracy; the row itself
+BY_CODE = 6.0
 BECOMES = {"bool": "True"}  # and elsewhere a large whole number
 _AS_BOOL = re.compile(
     r"\bbool\(\s*\w+(?:\[['\"](?P<a>\w+)['\"]\]|\.get\(['\"](?P<b>\w+)['\"]\)|\.(?P<c>\w+))\s*\)|"
@@ -39,6 +40,9 @@ _TEXT_COLUMN = (
 )
 _WORD_OF_NO = re.compile(  # with how often it stands there
     r"(?P<quote>['\"])(?P<value>false|no|0|down|n|f|neg\w*|bad|off)(?P=quote)(?=\s*:\s*\d)", re.I
+)
+_ALL_TEXT = re.compile(
+    r"csv\.(?:Dict)?[Rr]eader\(|\bdtype=['\"]?(?:str|object)\b|\bkeep_default_na="
 )
 _FLOORED = re.compile(r"(?:un)?desirable_weight in \[[\d.]+, [\d.]+\](?:.{0,40}\])?")
 ALWAYS_TRUE = (
@@ -140,7 +144,8 @@ def text_as_bool(beside: Beside, log: Log) -> Iterator[Finding]:
             proof.append(f"{floored[0].where} says: {floored[1]}")
         why = ALWAYS_TRUE.format(value=value)
         advice = COMPARE.format(column=column, compared=_comparison(value))
-        yield Finding("labels_constant", SURE, line, tuple(proof), why=why, advice=advice)
+        weight = BY_CODE if "each value is read as text" in shown[0] else SURE
+        yield Finding("labels_constant", weight, line, tuple(proof), why=why, advice=advice)
         return
 
 
@@ -163,6 +168,8 @@ def _held_as_text(column: str, beside: Beside) -> tuple[str, list[str]] | None:
     text = re.compile(_TEXT_OF_NO.format(re.escape(column)), re.IGNORECASE)
     if row := beside.matching(text):
         return text.search(row[1])["value"], [f"{row[0].where} has a row with {row[1]}"]
+    if read := beside.matching(_ALL_TEXT):
+        return "False", [f"{read[0].where}: each value is read as text ({read[1].strip('(=')})"]
     kind = beside.matching(re.compile(_TEXT_COLUMN.format(re.escape(column))))
     word = beside.matching(_WORD_OF_NO)
     if kind is None or word is None:

@@ -13,7 +13,8 @@ from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.side_tables import side_tables
 
 _IS_END = re.compile(
-    r"\bpad_token(?:_id)?\s*=\s*[\w.]*\beos_token(?:_id)?\b|"
+    r"\bpad_token(?:_id)?['\"]?\s*[=:]\s*[\w.]*\b(?:eos_token(?:_id)?|eos_id)\b|"
+    r"\bpad_token['\"]?\s*[=:]\s*['\"](?:</s>|<\|im_end\|>|<\|eot_id\|>|<eos>)|"
     r"\bpad(?:ding)?(?:_token)?\s*(?:is|=|:)\s*(?:the )?eos(?:_token)?\b(?!['\"]?\s*[:=])",
     re.IGNORECASE,
 )
@@ -24,7 +25,8 @@ _END = re.compile(
     r"\beos(?:_token)?(?:_id)?['\"]?\s*(?:[=:]\s*|\s)['\"]?(?P<is><[^>\s]+>|\d+)", re.IGNORECASE
 )
 _OTHER_PAD = re.compile(
-    r"\bpad_token(?:_id)?['\"]?\s*[:=]\s*['\"]<|add_special_tokens\(\s*\{\s*['\"]pad_token|"
+    r"\bpad_token(?:_id)?['\"]?\s*[:=]\s*['\"]<(?!/s>|\|im_end|\|eot_id|eos>)|"
+    r"add_special_tokens\(\s*\{\s*['\"]pad_token['\"]\s*:(?!\s*[\w.]*eos_token)|"
     r"\bpad_token(?:_id)?\s*=\s*(?![\w.]*eos_token)[\w.]*(?:unk|convert_tokens_to_ids|reserved)"
 )
 _COLLATOR = re.compile(
@@ -49,7 +51,7 @@ _MOST_NEW = re.compile(r"\bmax_(?:new_)?tokens['\"]?\W{1,3}(?P<n>\d+)", re.IGNOR
 _GOES_ON = re.compile(
     r"\bgoes on\b|\band so on\b|\bnew tokens (?P<n>\d+)\b|finish_?(?:reason)?\W{1,4}length|"
     r"\bnever (?:ends?|finish\w*|emits?)\b|(?: not|n't) (?:shut up|end|finish)\b|"
-    r"\bkeeps? (?:on )?(?:going|talking|writing)\b",
+    r"\bkeeps? (?:on )?(?:going|talking|writing)\b|\b(?:rambl\w+|runs? on|endless\w*)\b",
     re.IGNORECASE,
 )
 _ENDED = re.compile(  # "finished with eos: 3 of 200"

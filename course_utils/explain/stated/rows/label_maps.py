@@ -38,6 +38,11 @@ _NUM = re.compile(
 _OF_A_CLASS = re.compile(r"^(?:recall|acc(?:uracy)?|hit[_ ]?rate)$", re.IGNORECASE)
 _TOTAL = re.compile(r"[|\u2502].*$")
 _NUMBERS = re.compile(r"^\W*(?:[A-Za-z][\w./-]*\s+)?((?:\d+[\s,]+)+\d+)\W*$")
+_IS_LOW = re.compile(
+    r"\b(?:eval\w*|test|val\w*|dev|held.out)\b[^.\n]{0,60}\b(?:terribl\w*|chance|random|bad|worse|low|"
+    r"poor|wrong|garbage|(?:near|close to|around) (?:0|zero))\b",
+    re.IGNORECASE,
+)
 FEWEST, MOST, KEPT, LOW, BELOW = 3, 40, 0.25, 0.6, 0.8  # classes; of them; of a guess
 SEVERAL, PART = 2, 0.5  # calls, classes; of the rows of a class
 RIGHT, NEVER = 0.8, 0.05  # of the rows of a class
@@ -70,10 +75,13 @@ def numbered_in_each_file(beside: Beside, log: Log) -> Iterator[Finding]:
     for pattern, how in ((_BY_ORDER, ORDERED), (_BY_NAME, NAMED)):
         if not (code := _on_both(lines, pattern)):
             continue
-        if not shown and (how == NAMED or not hits or max(hits) > LOW):
+        parts = (one for one in (*lines, *log.entries) if "=" not in one.text)
+        told = next((one for one in parts if _IS_LOW.search(one.text)), None)
+        is_right = (hits and max(hits) > LOW) or _improves(log)
+        if not shown and (is_right or (how == NAMED and told is None)):
             return
-        proof = [line.says for line in code]
-        weight = 9.0 if shown else 6.6
+        proof = [line.says for line in (*code, *([told] if told else []))]
+        weight = 9.0 if shown else 6.6 if hits else 6.0 if how == ORDERED else 5.0
         why = TWO_MAPS.format(how=how)
         at, said = code[0], (*proof, *shown)
         yield Finding("evaluation_rows_differ", weight, at, said, why=why, advice=ONE_MAP)
@@ -124,6 +132,11 @@ def _names_both(lines: list[Line], line: Line) -> bool:
 
 def _hits(log: Log) -> list[float]:
     return finite(log.values("eval_accuracy") or log.values("accuracy"))
+
+
+def _improves(log: Log) -> bool:
+    losses = finite(log.values("eval_loss"))
+    return bool(losses) and losses[-1] < BELOW * losses[0]
 
 
 def _below_chance(log: Log, beside: Beside, matrix: tuple[int, Line, str] | None) -> list[str]:

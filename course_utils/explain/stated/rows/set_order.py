@@ -23,13 +23,14 @@ _SCORED = re.compile(
 _SCRIPT = re.compile(r"^\W*(?:#\s*)?(?:python3?\s+)?(?P<name>[\w/-]+\.py)\b")
 _RUN = re.compile(r"^\W*(?P<run>(?:python3?|torchrun|accelerate launch) \S+\.py\b.*)")
 _AGAIN = re.compile(
-    r"\b(?:every|each) time\b|\beach (?:start|run|restart)\b|\banother (?:number|result|score)\b|"
+    r"\b(?:every|each) (?:time|start|run|restart)\b|\banother (?:number|result|score)\b|"
     r"\bdifferent (?:number|result|score|accurac\w+)\b|\b(?:re)?start (?:it |\w+\.py )?again\b",
     re.IGNORECASE,
 )
+_FROM_A_SET = re.compile(r"\b(?:list|enumerate)\((?:list\()?set\(")
 _TOLD = re.compile(r"(?:\b|_)acc(?:uracy)?\b['\"]?\W{1,3}(?P<n>0\.\d+)", re.IGNORECASE)
 _DEF = re.compile(r"^\s*def (?P<name>\w+)\(")
-SURE, FOLLOWS = 9.2, 7.4
+SURE, FOLLOWS, ALONE = 9.2, 7.4, 6.0
 HIGH, LOW, SEVERAL = 0.7, 0.6, 2  # an accuracy; of the best one; of them
 UNORDERED = (
     "the classes are numbered in the order of a set ({code}), and that of a set of strings is "
@@ -57,11 +58,12 @@ def numbered_by_a_set(beside: Beside, log: Log) -> Iterator[Finding]:
     again = told or _runs(beside)
     matrix, lower = turned(beside), [] if scores else _lower_each_time(beside, log)
     shown = [*scores, *lower, *([matrix[2]] if matrix else [])]
-    if not (told and twice) and not (again and scores) and not (lower or matrix):
+    alone = len(twice) > 1 and len(beside.all_matching(_FROM_A_SET)) > 1
+    if not (alone or (told and twice)) and not (again and scores) and not (lower or matrix):
         return
     proof = [made.says, *shown, *twice, *again]
     why = UNORDERED.format(code=code)
-    weight = SURE if shown else FOLLOWS
+    weight = SURE if shown else FOLLOWS if told else ALONE
     yield Finding("evaluation_rows_differ", weight, made, tuple(proof), why=why, advice=IN_ORDER)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.code import calls, name_of, statements
+from course_utils.explain.paste.code import bound, calls, name_of, statements
 from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.stated.served.starts_at_one_end import at_one_end
@@ -39,7 +39,12 @@ _LENGTH = re.compile(
 _SERVED = re.compile(r"\bprompt_tokens['\"]?\s*[=:]\s*(?P<n>\d+)", re.IGNORECASE)
 _LEARNT = re.compile(r"^\s*0\s+(?P<id>[12]|128000|151643)\s+\d+\.\d+")
 _BY_PLACE = re.compile(r"\bpos(?:ition)?\b", re.IGNORECASE)
-SHOWN, COUNTED, BY_CODE = 8.6, 8.8, 5.6
+_WRITES_ONE = re.compile(  # a text that begins with one
+    r"f?['\"](?:<s>|<bos>|<\|begin_of_text\|>|\{[\w.]*bos_token\})|[\w.]*bos_token \+"
+)
+_RENDERS_ONE = re.compile(r"llama-?_?[23]|mi[sx]tral|gemma|deepseek|<s>|<bos>|begin_of_text", re.I)
+_TRAINS = re.compile(r"Trainer\(|\.backward\(")
+SHOWN, COUNTED, BY_CODE, ALONE = 8.6, 8.8, 6.2, 6.0
 TWICE = (
     "rows of the training begin with two start tokens: the template renders one, and the tokenizer "
     "puts another before text that was rendered already. Training and whatever shares its code see "
@@ -68,9 +73,10 @@ def two_starts(beside: Beside, log: Log) -> Iterator[Finding]:
     learnt = next((line for line in beside.words if _LEARNT.match(line.text)), None)
     learnt = learnt if beside.matching(_BY_PLACE) else None
     shown = [*code, *counted, *([learnt] if learnt else [])]
-    if len(shown) == len(code):
+    alone = len(shown) == len(code)
+    if alone and not (beside.matching(_RENDERS_ONE) and beside.matching(_TRAINS)):
         return
-    at, weight = code[-1], COUNTED if counted else BY_CODE
+    at, weight = code[-1], ALONE if alone else COUNTED if counted else BY_CODE
     said = dict.fromkeys(one.says for one in shown)
     proof = list(said)
     if learnt:
@@ -97,6 +103,10 @@ def _by_code(beside: Beside) -> list[Line]:
                 names |= _targets(statement)
             elif rendered and _encodes(call, names):
                 return [rendered, line]
+        for target, value in bound(statement):
+            if name_of(target) and _WRITES_ONE.match(ast.unparse(value)):
+                rendered = rendered or line
+                names.add(name_of(target))
     for line in beside.words:  # a pipe in words: render (tokenize=False) -> tok(texts)
         found = _RENDERS.search(line.text)
         if found and _ENCODES.search(line.text, found.end()):

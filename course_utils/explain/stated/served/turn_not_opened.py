@@ -9,6 +9,7 @@ from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import calls, name_of, statements
 from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
+from course_utils.explain.stated.calls.asked import asked
 
 _OPENED = re.compile(
     r"\badd_generation_prompt['\"]?\s*[:=]\s*['\"]?true|\bcontinue_final_message\b", re.I
@@ -21,7 +22,8 @@ _HEAD = re.compile(
     r"(?:<\|im_start\|>|<\|start_header_id\|>|<start_of_turn>|<\|)?"
     r"(?:assistant|model)(?:<\|end_header_id\|>|\|>)?(?:\\n|\s*$)"
 )
-SURE, SAID = 8.9, 7.4
+_NO_HEAD = re.compile(r"mi[sx]tral|llama-?2|\[INST\]", re.IGNORECASE)  # of a reply, in the template
+SURE, SAID, ALONE = 8.9, 7.4, 6.0
 NOT_OPENED = (
     "the prompts end with the user's turn: they are rendered without add_generation_prompt, so "
     "that the head of the assistant's turn, which stood before every reply in the training, is "
@@ -41,12 +43,27 @@ def turn_not_opened(beside: Beside, log: Log) -> Iterator[Finding]:
     said_so = beside.matching(_CLOSED)
     line = said_so[0] if said_so else _rendered(beside)
     heads = [one for one in beside.words if _HEAD.match(one.text)]
+    if not heads and not beside.matching(_NO_HEAD):
+        yield from _asked_so(beside)
     if line is None or not heads:
         return
     shown = [line, *heads[:2]]
     proof = tuple(one.says for one in shown)
     weight = SURE if said_so or len(heads) > 1 else SAID
     yield Finding("template_differs", weight, line, proof, why=NOT_OPENED, advice=OPEN_IT)
+
+
+def _asked_so(beside: Beside) -> Iterator[Finding]:
+    """Chats that end with a user's turn, rendered without the head, and handed to generate."""
+    for one in asked(beside):
+        for line, call in one.calls():
+            names = {key.arg for key in call.keywords}
+            is_render = name_of(call.func) == "apply_chat_template" and None not in names
+            if is_render and not re.search(r"assistant|prefill|conversation", one.text):
+                proof = tuple(dict.fromkeys((line.says, one.line.says)))
+                of = ("template_differs", ALONE, line, proof)
+                yield Finding(*of, why=NOT_OPENED, advice=OPEN_IT)
+                return
 
 
 def _rendered(beside: Beside) -> Line | None:
