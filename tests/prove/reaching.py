@@ -7,7 +7,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 EXERCISE_ID = re.compile(r'"(\d\d\.\d+)"')
-BY_EXERCISE = ("test_exercises.py", "test_one_trick.py", "test_judge.py")  # their cases begin with its number
+# Their cases begin with the number of an exercise.
+BY_EXERCISE = ("test_exercises.py", "test_one_trick.py", "test_judge.py")
 
 
 @dataclass(frozen=True)
