@@ -195,7 +195,9 @@ SPOKEN = {
 @pytest.mark.parametrize(("said", "bring"), SPOKEN.items())
 def test_sentences_without_a_log_say_what_to_bring(said, bring):
     answer = explain(said)
-    assert not answer.read_nothing and "finds no cause in it" in str(answer) and bring in str(answer)
+    assert (
+        not answer.read_nothing and "finds no cause in it" in str(answer) and bring in str(answer)
+    )
 
 
 def test_words_that_speak_of_no_run_are_nothing():

@@ -1,0 +1,1 @@
+"""Calls that are wrong whatever the numbers say."""
