@@ -5,12 +5,17 @@ from collections.abc import Callable, Iterator
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.log import Log
+from course_utils.explain.stated.calls.cut_off import wrong_in_the_graph
+from course_utils.explain.stated.calls.half import wrong_in_the_format
+from course_utils.explain.stated.calls.kept import wrong_in_what_is_kept
 from course_utils.explain.stated.calls.layouts import (
     laid_out_otherwise,
     opened_behind_the_end,
     padded_on_the_right,
 )
+from course_utils.explain.stated.calls.stepped import wrong_in_the_step
 from course_utils.explain.stated.calls.tokens import wrong_tokens
+from course_utils.explain.stated.calls.trained import wrong_in_what_is_trained
 from course_utils.explain.stated.evaluations.benchmarks import turned_round
 from course_utils.explain.stated.evaluations.comparisons import compared
 from course_utils.explain.stated.evaluations.one_shard import same_part_judged
@@ -208,4 +213,9 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     laid_out_otherwise,
     opened_behind_the_end,
     padded_on_the_right,
+    wrong_in_what_is_trained,
+    wrong_in_the_step,
+    wrong_in_the_format,
+    wrong_in_the_graph,
+    wrong_in_what_is_kept,
 )
