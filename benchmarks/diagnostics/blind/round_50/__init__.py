@@ -1,0 +1,1 @@
+"""Round 50: 24 posts alone, by one author."""
