@@ -156,17 +156,26 @@ def fingerprint(case: Case) -> str:
 
 @dataclass(frozen=True)
 class VariantResult:
-    """The result of one variant on one seed."""
+    """The result of one variant on one seed.
+
+    Attributes:
+        is_like_fix: it measures exactly as the fix does that was trained on the same machine, so
+            what is left does nothing. On a seed on which the fix is not healthy there, neither is
+            this, and the fix alone says so.
+    """
 
     variant: str
     seed: int
     verdict: Verdict
+    is_like_fix: bool = False
 
     @property
     def is_as_it_must_be(self) -> bool:
         """Whether the result is as required: a fault must show in it, more work is not a fault."""
         if self.variant == BROKEN and self.verdict.is_only_larger:
             return False
+        if self.variant.endswith(ENOUGH) and self.is_like_fix:
+            return True
         return self.verdict.is_healthy == must_pass(self.variant)
 
 
@@ -175,7 +184,7 @@ def proved(case: Case, judge: Judge, seeds: tuple[int, ...] = SEEDS) -> Iterator
     template = templates.load(case.template)
     for seed in seeds:
         healthy = templates.healthy_files(template, seed)
-        broken, whole = planting.broken(case, healthy), None
+        broken, whole, fix = planting.broken(case, healthy), None, None
         for name, files in variants(case, healthy):
             # Where nothing is raised, there is nothing to catch: it is the broken run again.
             verdict = whole if name == attacks.CATCH and not whole.ended_early else None
@@ -183,4 +192,6 @@ def proved(case: Case, judge: Judge, seeds: tuple[int, ...] = SEEDS) -> Iterator
                 case, files, seed=seed, healthy=healthy, handed=broken
             )
             whole = whole or verdict  # the broken run is the first
-            yield VariantResult(name, seed, verdict)
+            fix = verdict if name == FIX else fix
+            is_like_fix = bool(fix and verdict.measured and verdict.measured == fix.measured)
+            yield VariantResult(name, seed, verdict, is_like_fix)

@@ -135,6 +135,7 @@ def test_a_part_of_a_fix_must_fail_unless_it_is_enough():
     ):
         assert VariantResult(variant, 0, wanted).is_as_it_must_be
         assert not VariantResult(variant, 0, other).is_as_it_must_be
+    assert VariantResult(f"{UNDONE}1 undone{ENOUGH}", 0, bad, is_like_fix=True).is_as_it_must_be
 
 
 def test_no_ticket_names_a_class_or_a_file():

@@ -1,4 +1,8 @@
-"""The weights are copied from the sampler to the policy, and never the other way."""
+"""The weights are copied from the sampler to the policy, and never the other way.
+
+Who only takes the copying out leaves the sampler on the base, and is still judged healthy: within
+the clip range the policy learns enough from the base's replies, on all three seeds.
+"""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 
