@@ -214,11 +214,19 @@ def _undone(found: Seen) -> list[str]:
         if variant.startswith(UNDONE)
     }
     enough = sum(must_pass(variant) for _, variant in tried)
+    passing = [
+        (is_as_it_must_be, said)
+        for seen in found.values()
+        for variant, _, is_as_it_must_be, said in seen
+        if variant.startswith(UNDONE) and must_pass(variant)
+    ]
+    runs, like = len(passing), sum(ok and bool(said) for ok, said in passing)
     return [
         "Where one fault was planted by several edits, each of them was undone alone as well: "
         f"{len(tried)} in {len({name for name, _ in tried})} cases. {enough} of these are a whole "
-        "fix, because what is left does nothing or no harm, and had to pass; the others had to "
-        "fail.",
+        "fix, because what is left does nothing or no harm, and had to pass, or to measure exactly "
+        f"as the fix does on the same machine where that is not healthy there ({like} of {runs} "
+        "runs); the others had to fail.",
         "",
     ]
 
