@@ -11,7 +11,7 @@ from benchmarks.oncall.words import guessed
 from course_utils.causes.kinds import CLASSES
 from course_utils.oncall import attacks, cases, spread, templates
 from course_utils.oncall.declare import Case
-from course_utils.oncall.proving import FIX, SEEDS
+from course_utils.oncall.proving import SEEDS, UNDONE, must_pass
 
 Seen = dict[str, list]  # of one case: [variant, seed, whether it is as it must be, what was said]
 PROGRAMS = {
@@ -56,6 +56,7 @@ def page(found: Seen) -> str:
         "every part of the fix and every non-fix failed. Tried on every case: "
         f"{', '.join(attacks.STANDARD)}.",
         "",
+        *_undone(found),
         *table(
             ("case", "title", "level", "run", "classes", "cause", "other non-fixes", "held"),
             [(*_row(case), f"{held(found[case.id])} of {len(SEEDS)}") for case in loaded],
@@ -92,8 +93,8 @@ def page(found: Seen) -> str:
         *_commonest(),
         "## How a case failed",
         "",
-        "The first problem that the check named for the broken run and for each non-fix, seed "
-        f"{SEEDS[0]}.",
+        "The first problem that the check named for the broken run, each part of the fix and each "
+        f"non-fix, seed {SEEDS[0]}.",
         "",
         *table(
             ("case", "variant", "what the check said"),
@@ -101,7 +102,7 @@ def page(found: Seen) -> str:
                 (name, variant, said)
                 for name, seen in found.items()
                 for variant, seed, _, said in seen
-                if seed == SEEDS[0] and variant != FIX
+                if seed == SEEDS[0] and not must_pass(variant)
             ],
         ),
     ]
@@ -202,6 +203,32 @@ def _missing(found: Seen) -> list[str]:
     whole = len(missing) + len(found)
     said = f"**{len(found)} of {whole} are proved; not run yet, and not drawn: "
     return [f"{said}{', '.join(missing)}.**", ""]
+
+
+def _undone(found: Seen) -> list[str]:
+    """How many parts of a fix were tried, and how many of them are a whole one."""
+    tried = {
+        (name, variant)
+        for name, seen in found.items()
+        for variant, *_ in seen
+        if variant.startswith(UNDONE)
+    }
+    enough = sum(must_pass(variant) for _, variant in tried)
+    passing = [
+        (is_as_it_must_be, said)
+        for seen in found.values()
+        for variant, _, is_as_it_must_be, said in seen
+        if variant.startswith(UNDONE) and must_pass(variant)
+    ]
+    runs, like = len(passing), sum(ok and bool(said) for ok, said in passing)
+    return [
+        "Where one fault was planted by several edits, each of them was undone alone as well: "
+        f"{len(tried)} in {len({name for name, _ in tried})} cases. {enough} of these are a whole "
+        "fix, because what is left does nothing or no harm, and had to pass, or to measure exactly "
+        f"as the fix does on the same machine where that is not healthy there ({like} of {runs} "
+        "runs); the others had to fail.",
+        "",
+    ]
 
 
 def _row(case: Case) -> tuple[str, ...]:

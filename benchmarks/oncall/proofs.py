@@ -5,7 +5,8 @@
 Proofs are kept in a file beside this one, each with a mark of what was trained, so that a case is
 proved again when that has changed, and a call that was stopped goes on.
 A case holds on a seed when the broken run fails, the fix passes, and every part of the fix and
-every non-fix fails. It exits with 1 where one does not; --write lets those be drawn that do.
+every non-fix fails, but the parts that are enough, which pass. It exits with 1 where one does not;
+--write lets those be drawn that do.
 """
 
 import argparse

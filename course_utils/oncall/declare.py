@@ -70,6 +70,9 @@ class Fault:
 
     Attributes:
         plant: what makes the healthy template broken.
+        enough: which edits of `plant`, counted from 1, are each a whole fix when that edit alone is
+            undone, because what is left does nothing or no harm: a function that nobody calls any
+            more, or one of two things that are wrong only together.
         like: the incident, or the other ticket, that is the same failure; title, kind, cause, fix
             and threads are taken from there where they are not given here.
         title: a short noun phrase of the field.
@@ -83,6 +86,7 @@ class Fault:
     """
 
     plant: tuple[Change, ...]
+    enough: tuple[int, ...] = ()
     like: str = ""
     title: str = ""
     kind: str = ""

@@ -1,6 +1,7 @@
 """Says whether a case holds: `python -m course_utils.oncall.prove ID [ID ...] [--seeds 0,1,2]`.
 
-Broken must fail, the fix must pass, and every part of it and every non-fix must fail, on each seed.
+Broken must fail, the fix must pass, and every part of it and every non-fix must fail, on each seed;
+but the parts that a fault names as enough must pass.
 """
 
 import argparse

@@ -9,13 +9,14 @@ from itertools import combinations
 
 from course_utils.oncall import attacks, mechanism, planting, spread, templates
 from course_utils.oncall.chance_pay import with_chance_pay
-from course_utils.oncall.declare import Case, Files, Verdict
+from course_utils.oncall.declare import Case, DoesNotFit, Files, Verdict
 from course_utils.oncall.judging import judged, learns_unpaid, refused, strays
 from course_utils.oncall.result import Result
 from course_utils.oncall.training import Trained, Trainers
 
 SEEDS = (0, 1, 2)
 BROKEN, FIX = "broken", "the fix"
+UNDONE, ENOUGH = "only edit ", ", which is enough"  # begin and end names of parts of a fix
 CPU_FACTOR, CPU_MORE_S = 4, 10
 NUM_KEPT = 4
 
@@ -105,7 +106,7 @@ def _key(case: Case, files: Files, seed: int) -> str:
 
 
 def variants(case: Case, healthy: Files) -> Iterator[tuple[str, Files]]:
-    """Every variant with its files; only the fix may pass."""
+    """Every variant with its files; those of `must_pass` must pass, and no other may."""
     whole = planting.broken(case, healthy)
     yield BROKEN, whole
     yield FIX, healthy
@@ -114,11 +115,35 @@ def variants(case: Case, healthy: Files) -> Iterator[tuple[str, Files]]:
         for mended in combinations(numbers, size):
             said = " and ".join(str(number + 1) for number in mended)
             yield f"only {said} mended", planting.broken(case, healthy, mended=frozenset(mended))
+    yield from undone_alone(case, healthy)
     for name, change in attacks.STANDARD.items():
         if name not in case.spares:
             yield name, change(whole)
     for name, changes in case.non_fixes.items():
         yield name, planting.changed(whole, changes)
+
+
+def undone_alone(case: Case, healthy: Files) -> Iterator[tuple[str, Files]]:
+    """The files with all edits of a fault but one, for each edit that the others can do without."""
+    plant = case.faults[0].plant
+    if len(case.faults) > 1 or len(plant) == 1:
+        return
+    for number in range(1, len(plant) + 1):
+        said = ENOUGH if number in case.faults[0].enough else ""
+        try:
+            files = planting.changed(healthy, plant[: number - 1] + plant[number:])
+        except DoesNotFit:
+            continue
+        yield f"{UNDONE}{number} undone{said}", files
+
+
+def must_pass(variant: str) -> bool:
+    """Whether a variant of this name is a fix.
+
+    >>> must_pass("the fix"), must_pass("only edit 2 undone, which is enough"), must_pass("broken")
+    (True, True, False)
+    """
+    return variant == FIX or variant.endswith(ENOUGH)
 
 
 def fingerprint(case: Case) -> str:
@@ -131,18 +156,27 @@ def fingerprint(case: Case) -> str:
 
 @dataclass(frozen=True)
 class VariantResult:
-    """The result of one variant on one seed."""
+    """The result of one variant on one seed.
+
+    Attributes:
+        is_like_fix: it measures exactly as the fix does that was trained on the same machine, so
+            what is left does nothing. On a seed on which the fix is not healthy there, neither is
+            this, and the fix alone says so.
+    """
 
     variant: str
     seed: int
     verdict: Verdict
+    is_like_fix: bool = False
 
     @property
     def is_as_it_must_be(self) -> bool:
         """Whether the result is as required: a fault must show in it, more work is not a fault."""
         if self.variant == BROKEN and self.verdict.is_only_larger:
             return False
-        return self.verdict.is_healthy == (self.variant == FIX)
+        if self.variant.endswith(ENOUGH) and self.is_like_fix:
+            return True
+        return self.verdict.is_healthy == must_pass(self.variant)
 
 
 def proved(case: Case, judge: Judge, seeds: tuple[int, ...] = SEEDS) -> Iterator[VariantResult]:
@@ -150,7 +184,7 @@ def proved(case: Case, judge: Judge, seeds: tuple[int, ...] = SEEDS) -> Iterator
     template = templates.load(case.template)
     for seed in seeds:
         healthy = templates.healthy_files(template, seed)
-        broken, whole = planting.broken(case, healthy), None
+        broken, whole, fix = planting.broken(case, healthy), None, None
         for name, files in variants(case, healthy):
             # Where nothing is raised, there is nothing to catch: it is the broken run again.
             verdict = whole if name == attacks.CATCH and not whole.ended_early else None
@@ -158,4 +192,6 @@ def proved(case: Case, judge: Judge, seeds: tuple[int, ...] = SEEDS) -> Iterator
                 case, files, seed=seed, healthy=healthy, handed=broken
             )
             whole = whole or verdict  # the broken run is the first
-            yield VariantResult(name, seed, verdict)
+            fix = verdict if name == FIX else fix
+            is_like_fix = bool(fix and verdict.measured and verdict.measured == fix.measured)
+            yield VariantResult(name, seed, verdict, is_like_fix)

@@ -52,7 +52,15 @@ from course_utils.oncall.declare import DoesNotFit, Edit, Verdict
 from course_utils.oncall.diary import NAME as DIARY
 from course_utils.oncall.diary import Diary, hints
 from course_utils.oncall.judging import MORE_BYTES, MORE_CHARS, judged, new_bytes, refused
-from course_utils.oncall.proving import Judge, fingerprint, variants
+from course_utils.oncall.proving import (
+    ENOUGH,
+    UNDONE,
+    Judge,
+    VariantResult,
+    fingerprint,
+    undone_alone,
+    variants,
+)
 from course_utils.oncall.rows import as_lines, as_rows
 from course_utils.oncall.training import Trained, Trainers
 
@@ -102,6 +110,36 @@ def test_every_case_names_what_exists():
             assert fault.title and fault.cause and fault.fix, name
         assert set(case.spares) <= set(attacks.STANDARD), name
         assert len(case.non_fixes) >= (2 if case.level < 3 else 0), name
+
+
+def test_what_a_fault_names_as_enough_is_undone_alone():
+    for name in CASES:
+        case = cases.load(name)
+        fault = case.faults[0]
+        if len(case.faults) == 1 and fault.enough:
+            tried = dict(undone_alone(case, healthy_of(name)))
+            assert {f"{UNDONE}{n} undone{ENOUGH}" for n in fault.enough} <= set(tried), name
+
+
+def test_each_edit_is_undone_alone_where_the_others_fit_without_it():
+    case, healthy = cases.load(QUICK), healthy_of(QUICK)
+    first, second = case.faults[0].plant
+    on_top = Edit(second.file, second.new, f"{second.new}  # as it was")
+    fault = dataclasses.replace(case.faults[0], plant=(first, second, on_top), enough=(3,))
+    found = dict(undone_alone(dataclasses.replace(case, faults=(fault,)), healthy))
+    assert list(found) == [f"{UNDONE}1 undone", f"{UNDONE}3 undone{ENOUGH}"]
+    assert found[f"{UNDONE}3 undone{ENOUGH}"] == planting.changed(healthy, (first, second))
+
+
+def test_a_part_of_a_fix_must_fail_unless_it_is_enough():
+    sound, bad = Verdict((), {}), Verdict(("no",), {})
+    for variant, wanted, other in (
+        (f"{UNDONE}1 undone", bad, sound),
+        (f"{UNDONE}1 undone{ENOUGH}", sound, bad),
+    ):
+        assert VariantResult(variant, 0, wanted).is_as_it_must_be
+        assert not VariantResult(variant, 0, other).is_as_it_must_be
+    assert VariantResult(f"{UNDONE}1 undone{ENOUGH}", 0, bad, is_like_fix=True).is_as_it_must_be
 
 
 def test_no_ticket_names_a_class_or_a_file():

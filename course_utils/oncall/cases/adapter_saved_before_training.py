@@ -41,6 +41,7 @@ CASE = Case(
                     '    if cfg["merge"]:\n',
                 ),
             ),
+            enough=(4,),
             cause="The adapter that is merged was saved before training, when it still did "
             "nothing.",
             fix="Save it after trainer.train(), or merge the one in memory.",

@@ -41,6 +41,7 @@ CASE = Case(
                     "from_pretrained(load_base(cfg), adapter, config=adapter_config(cfg))",
                 ),
             ),
+            enough=(3,),
             cause="The configuration of the export leaves out lora_alpha, so the change is merged "
             "with the library's default, half of what it was trained with.",
             fix="Load the configuration that was saved with the adapter, or pass its lora_alpha.",

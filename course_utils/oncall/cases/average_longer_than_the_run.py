@@ -47,6 +47,7 @@ CASE = Case(
                     "    step, log = load_checkpoint(model, optimizer, schedule)\n",
                     "    average = AveragedModel(model, "
                     'multi_avg_fn=get_ema_multi_avg_fn(cfg["ema_decay"]))\n'
+                    "    average.update_parameters(model)\n"
                     "    step, log = load_checkpoint(model, average, optimizer, schedule)\n",
                 ),
                 Edit(
@@ -69,8 +70,8 @@ CASE = Case(
                     "ema_decay: 0.9999       # smoother, and what most papers use\nbeta2: 0.98 ",
                 ),
             ),
-            cause="An average over ten thousand steps is exported, but the run has 48: it holds "
-            "the weights of the first steps.",
+            cause="An average over ten thousand steps is exported, but the run has 48: nearly all "
+            "that it holds are the base's weights.",
             fix="Export the last weights, or average over far fewer steps.",
             threads=("yolov5#4389", "pytorch-image-models#1182"),
             also_kinds=("resume",),

@@ -55,6 +55,7 @@ CASE = Case(
                     "max_grad_norm: 1.0\naverage_decay: 0.98     # what is exported\n",
                 ),
             ),
+            enough=(5,),
             cause="The average of the weights is kept in bfloat16: a fiftieth of the way to the "
             "student is less than half the gap between two of its numbers, so most of its weights "
             "never move.",

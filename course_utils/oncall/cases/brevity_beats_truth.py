@@ -22,6 +22,7 @@ CASE = Case(
                 ),
                 Edit("config.yaml", "reward_format: 0.2", "reward_format: 1.0"),
             ),
+            enough=(1, 2),  # what remains pays the right sum best
             fix="Pay for the format, or for brevity among right replies only.",
             also_kinds=("length_bias",),
             also_places=("config.yaml reward_format",),

@@ -21,12 +21,13 @@ CASE = Case(
                     "    return [float(r in gold or gold in r) for r, gold in zip(replies, "
                     "answer)]",
                 ),
-                Edit("rewards.py", 'r"\\d{1,3}"', 'r"\\d{0,3}"'),
+                Edit("config.yaml", "reward_format: 0.2", "reward_format: 0.0"),
             ),
+            enough=(1,),  # the right sum is paid, and nothing for its format
         ),
     ),
     non_fixes={
         "clip less": (Edit("config.yaml", "epsilon: 0.2", "epsilon: 0.1"),),
-        "no format reward": (Edit("config.yaml", "reward_format: 0.2", "reward_format: 0.0"),),
+        "a KL term": (Edit("config.yaml", "beta: 0.0 ", "beta: 0.04 "),),
     },
 )

@@ -35,6 +35,7 @@ CASE = Case(
                     '    tokenizer.save_pretrained(f"{RUN}/model")\n',
                 ),
             ),
+            enough=(2,),
             cause="The exported tokenizer has another chat template than the one that the model "
             "was trained with.",
             fix="Export the chat template that the model was trained with.",

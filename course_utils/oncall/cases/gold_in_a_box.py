@@ -30,6 +30,7 @@ CASE = Case(
                 ),
                 EditRows("data/train.jsonl", boxed),
             ),
+            enough=(2,),  # there is nothing to catch
             cause="The answers are in \\boxed{}, int() fails on them, and the except clause "
             "turns that into 0 for every reply.",
             also_places=("rollout.py reward",),

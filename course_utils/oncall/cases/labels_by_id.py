@@ -27,6 +27,7 @@ CASE = Case(
                     '        batch["labels"].append([IGNORED if i == pad_id else i for i in row])',
                 ),
             ),
+            enough=(1, 2),  # no end is padding, or no label is masked by its id
         ),
     ),
     non_fixes={

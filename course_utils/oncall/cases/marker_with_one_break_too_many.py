@@ -30,6 +30,7 @@ CASE = Case(
                     'IGNORED = -100\nREPLY_STARTS = "<|im_start|>assistant\\n\\n"\n',
                 ),
             ),
+            enough=(1,),
             cause="The response marker has two line breaks but the template writes one, so it is "
             "never found and every label is masked.",
             fix="Use the marker that the template writes, or the length of the prompt.",

@@ -37,6 +37,7 @@ CASE = Case(
                     "top_p: 1.0\nmarks: [0.3, 0.9]       # of a wrong sum, and of a right one\n",
                 ),
             ),
+            enough=(1, 2),  # the rest of equal rewards is 0, or is divided by more
             cause="In float32 the mean of eight times 0.9 is 6e-8 above 0.9, and that of eight "
             "times 0.3 is 3e-8 below 0.3. Where all replies of a group earn the same, this is "
             "divided by a std of 0 plus 1e-12: right replies get an advantage of -60,000, wrong "

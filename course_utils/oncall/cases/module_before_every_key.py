@@ -38,6 +38,7 @@ CASE = Case(
                     "    save_adapter(model, ADAPTER)\n",
                 ),
             ),
+            enough=(3,),
             also_places=("export.py merged",),
         ),
     ),

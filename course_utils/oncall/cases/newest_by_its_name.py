@@ -33,6 +33,7 @@ CASE = Case(
                 ),
                 Edit("train.py", "export(ADAPTER, ", "export(newest(), "),
             ),
+            enough=(1,),  # steps of two digits sort alike as text and as numbers
             cause="Sorted as text, checkpoint-9 comes after checkpoint-80, so the adapter of the "
             "ninth step is exported.",
             fix="Sort the checkpoints by their step as a number, or export the last one saved.",

@@ -43,6 +43,7 @@ CASE = Case(
                     "        ]\n",
                 ),
             ),
+            enough=(3,),
             cause="The penalty begins behind the first of six tokens and takes up to 2 from a "
             "reward of 1: a right answer of four tokens earns -0.2, and an empty one earns 0.",
             fix="Let the penalty begin behind the longest right answer, or cost less than such an "

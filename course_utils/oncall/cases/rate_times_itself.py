@@ -6,9 +6,9 @@ CASE = Case(
     id="rate_times_itself",
     level=1,
     template="own_loop",
-    ticket="For readability I gave one little helper a clearer name and made it say what it is. "
-    "Same shape on paper: up, then gently down, I plotted it. Yet the thing now refuses "
-    "to pick anything up, and two nights of compute went into proving that. Hardware "
+    ticket="For readability I put a second little helper beside the first, with a name that says "
+    "what it is. Same shape on paper: up, then gently down, I plotted it. Yet the thing now "
+    "refuses to pick anything up, and two nights of compute went into proving that. Hardware "
     "checks passed.",
     faults=(
         Fault(
@@ -17,20 +17,12 @@ CASE = Case(
             plant=(
                 Edit(
                     "train.py",
-                    "    def factor(step):\n",
-                    '    top = float(cfg["learning_rate"])\n\n    def rate(step):\n',
+                    "    return torch.optim.lr_scheduler.LambdaLR(optimizer, factor)\n",
+                    "    def rate(step):\n"
+                    '        return float(cfg["learning_rate"]) * factor(step)\n'
+                    "\n"
+                    "    return torch.optim.lr_scheduler.LambdaLR(optimizer, rate)\n",
                 ),
-                Edit(
-                    "train.py",
-                    '            return (step + 1) / cfg["warmup_steps"]\n',
-                    '            return top * (step + 1) / cfg["warmup_steps"]\n',
-                ),
-                Edit(
-                    "train.py",
-                    "        return 0.5 * (1 + math.cos(math.pi * min(done, 1.0)))\n",
-                    "        return 0.5 * top * (1 + math.cos(math.pi * min(done, 1.0)))\n",
-                ),
-                Edit("train.py", "LambdaLR(optimizer, factor)", "LambdaLR(optimizer, rate)"),
             ),
             cause="LambdaLR multiplies the optimizer's rate by what the function returns, and "
             "the function returns a rate, so the rate used is its square.",

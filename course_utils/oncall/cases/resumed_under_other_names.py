@@ -25,6 +25,7 @@ CASE = Case(
                     'model.load_state_dict(state["model"], strict=False)',
                 ),
             ),
+            enough=(1,),  # the names are those that are looked for
             cause="The checkpoint's names begin with module., and strict=False loads none of "
             "them: each leg begins with the base's weights.",
             fix="The same names on both sides, and a strict load.",

@@ -38,6 +38,7 @@ CASE = Case(
                     "merge: true\nexport_bits: 4\n",
                 ),
             ),
+            enough=(2,),
             fix="Export the merged weights in full precision.",
             also_kinds=("rounding",),
         ),

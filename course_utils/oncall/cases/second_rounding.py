@@ -42,6 +42,7 @@ CASE = Case(
                     "    return quantised(model.merge_and_unload())\n",
                 ),
             ),
+            enough=(2,),
             fix="Export the merged weights without rounding them again, or merge into the base "
             "of full precision and round once.",
             also_kinds=("rounding",),

@@ -16,19 +16,17 @@ CASE = Case(
             plant=(
                 Edit(
                     "losses.py",
-                    "F.log_softmax(student_logits / temperature, dim=-1)",
-                    "F.log_softmax(student_logits / temperature, dim=1)",
-                ),
-                Edit(
-                    "losses.py",
-                    "F.log_softmax(teacher_logits / temperature, dim=-1)",
-                    "F.log_softmax(teacher_logits / temperature, dim=1)",
+                    "    student = F.log_softmax(student_logits / temperature, dim=-1)\n"
+                    "    teacher = F.log_softmax(teacher_logits / temperature, dim=-1)\n",
+                    "    both = torch.stack([student_logits, teacher_logits]) / temperature\n"
+                    "    student, teacher = F.log_softmax(both, dim=2)\n",
                 ),
             ),
-            cause="Both softmaxes run over the positions of a row, padding included, and not over "
-            "the vocabulary: what is compared are no distributions of tokens, and it depends on "
-            "how far the batch pads the row.",
-            fix="Normalise over the last dimension, dim=-1, in both.",
+            cause="Stacked, the logits have their positions in dimension 2 and the vocabulary in "
+            "3, so the softmax runs over the positions of a row, padding included: what is "
+            "compared are no distributions of tokens, and it depends on how far the batch pads "
+            "the row.",
+            fix="Normalise over the last dimension, dim=-1.",
             threads=("ALBEF#58", "TCL#12"),
             also_kinds=("kl_place",),
             also_places=("train.py losses_on",),

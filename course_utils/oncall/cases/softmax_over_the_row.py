@@ -33,6 +33,7 @@ CASE = Case(
                     "    teacher = softened(teacher_logits, temperature)\n",
                 ),
             ),
+            enough=(2,),
             cause="Axis 1 of the logits counts positions, so both softmaxes say where in the row a "
             "token would stand, and the KL compares that; it never asks which token comes next.",
             fix="dim=-1, the axis of the vocabulary.",

@@ -41,6 +41,7 @@ CASE = Case(
                     'del")\n',
                 ),
             ),
+            enough=(2,),
         ),
     ),
     non_fixes={

@@ -28,6 +28,7 @@ CASE = Case(
                     '    print("loaded:", ", ".join(model.peft_config))\n',
                 ),
             ),
+            enough=(2,),
             cause="The adapter that is loaded first stays active, so the untrained one is merged.",
             fix='Call set_adapter("after") before the merge, or load the trained one alone.',
             threads=("peft#3756", "peft#1064"),

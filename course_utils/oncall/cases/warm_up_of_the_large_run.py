@@ -17,6 +17,7 @@ CASE = Case(
                 Edit("config.yaml", "scheduler: constant", "scheduler: constant_with_warmup"),
                 Edit("config.yaml", "warmup_steps: 0", "warmup_steps: 500"),
             ),
+            enough=(1, 2),  # no warm-up is made, or none is asked for
         ),
     ),
     non_fixes={
