@@ -49,7 +49,15 @@ class Answer:
 
     @property
     def causes(self) -> tuple[Finding, ...]:
-        return tuple(one for one in self.findings if not one.cause.healthy)
+        """What the paste shows to be wrong."""
+        found = (one for one in self.findings if not one.cause.healthy)
+        return tuple(one for one in found if one.weight > HINT)
+
+    @property
+    def fits(self) -> tuple[Finding, ...]:
+        """What only the writer's words fit, the commonest first: where to look, and no cause."""
+        found = (one for one in self.findings if not one.cause.healthy)
+        return tuple(one for one in found if 0 < one.weight <= HINT)
 
     @property
     def no_faults(self) -> tuple[Finding, ...]:
@@ -60,11 +68,6 @@ class Answer:
         """Whether it held no entry, no message that is known, and no word of a run."""
         held = (self.num_entries, self.findings, self.mentions, self.unread)
         return not any(held)
-
-    @property
-    def rests_on_words(self) -> bool:
-        """Whether the causes fit what is said beside the log, and nothing in it."""
-        return bool(self.causes) and self.causes[0].weight <= HINT
 
     @property
     def is_healthy(self) -> bool:
@@ -81,7 +84,7 @@ class Answer:
     @property
     def is_odd(self) -> bool:
         """Something is known to be wrong, or a number is not finite or goes astray."""
-        return bool(self.causes or self.not_finite or self.worries)
+        return bool(self.causes or self.fits or self.not_finite or self.worries)
 
     @property
     def shown(self) -> tuple[Finding, ...]:
@@ -89,8 +92,6 @@ class Answer:
 
         One change at a time: what is left of the other findings shows once the first is mended.
         """
-        if self.rests_on_words:
-            return self.causes[:MAX_SHOWN]
         return self.causes[:1] or self._worth_saying
 
     @property
@@ -168,25 +169,18 @@ def _head(answer: Answer) -> str:
         said = f"More than one run is in it ({answer.restart}). This is about {run}."
         rows.append(fill(said, WIDTH))
     turned = answer.causes[0].at if answer.causes else None
-    if answer.rests_on_words:
-        rows.append(fill(f"{_silent(answer)}. What fits your words, the commonest first:", WIDTH))
-    elif turned is not None and answer.num_lines > 1:
+    if turned is not None and answer.num_lines > 1:
         rows.append(f"First look at {turned.where}:\n  {turned.text[:MAX_QUOTE]}")
     return "\n".join(rows)
-
-
-def _silent(answer: Answer) -> str:
-    if answer.num_entries:
-        return "No rule finds its numbers odd"
-    return UNREAD.format(answer.unread) if answer.unread else "It holds no number of a run"
 
 
 def _cannot_tell(answer: Answer) -> str:
     if not answer.num_entries and answer.findings:
         why = UNREAD.format(answer.unread) if answer.unread else "There is no log entry beside it"
-        return fill(f"{why}, so the run itself cannot be judged.", WIDTH)
+        said = fill(f"{why}, so the run itself cannot be judged.", WIDTH)
+        return "\n".join([said, *_fitting(answer)])
     if not answer.num_entries:
-        return _spoken_of(answer)
+        return "\n".join([_spoken_of(answer), *_fitting(answer)])
     known = answer.known
     groups = (("loss", "policy_loss"), ("grad_norm",), ("learning_rate",))
     missing = [names[0] for names in groups if not known.intersection(names)]
@@ -199,7 +193,16 @@ def _cannot_tell(answer: Answer) -> str:
     if odd:
         parts.append(f"Worth a look: {'; '.join(odd[:4])}.")
     parts.append(f"Look at these next: {UNSEEN[answer.kind]}.")
-    return fill(" ".join(parts), WIDTH)
+    return "\n".join([fill(" ".join(parts), WIDTH), *_fitting(answer)])
+
+
+def _fitting(answer: Answer) -> list[str]:
+    """Rows for what the writer's words would fit, each with the look that would show it."""
+    if not answer.fits:
+        return []
+    head = "Your words alone would fit these, and nothing in the paste shows one:"
+    looks = [f"{one.cause.look} ({one.says})" for one in answer.fits[:MAX_SHOWN]]
+    return [head, *(_row("look at", look) for look in looks)]
 
 
 def _spoken_of(answer: Answer) -> str:

@@ -166,7 +166,7 @@ def test_a_loss_that_ends_at_its_best_does_not_climb():
 def test_code_that_makes_padding_the_end_bears_out_what_is_said():
     code = "tokenizer.pad_token = tokenizer.eos_token"
     told = explain("\n".join([code, "After that the model never stops generating."]))
-    assert told.causes[0].key == "pad_is_eos" and not told.rests_on_words
+    assert told.causes[0].key == "pad_is_eos"
     assert not explain(code).findings
 
 

@@ -53,8 +53,8 @@ PRINTED = ("[DEBUG] EOS: 1 / <eos>", "[DEBUG] PAD: 0 / <pad>")
     [PRINTED, ("pad_token_id=0, eos_token_id=2",), ("pad_token: <pad>", "eos_token: </s>")],
 )
 def test_padding_and_end_that_are_printed_apart_are_not_one(lines):
-    assert "pad_is_eos" in [one.key for one in answer(COMPLAINT).causes]
-    assert "pad_is_eos" not in [one.key for one in answer(COMPLAINT, *lines).causes]
+    assert "pad_is_eos" in [one.key for one in answer(COMPLAINT).findings]
+    assert "pad_is_eos" not in [one.key for one in answer(COMPLAINT, *lines).findings]
 
 
 @pytest.mark.parametrize(
@@ -66,4 +66,4 @@ def test_padding_and_end_that_are_printed_apart_are_not_one(lines):
     ],
 )
 def test_padding_and_end_that_are_one_stay_a_cause(lines):
-    assert "pad_is_eos" in [one.key for one in answer(COMPLAINT, *lines).causes]
+    assert "pad_is_eos" in [one.key for one in answer(COMPLAINT, *lines).findings]

@@ -190,9 +190,9 @@ FALLS = [str(row) for row in rows(12, loss=lambda n: 2 - n / 9, grad_norm=0.7)]
 def test_words_beside_a_healthy_log_give_hints_that_quote_them(said, key):
     for paste in ([said, *FALLS], [*FALLS, said]):
         answer = explain("\n".join(paste))
-        assert answer.causes[0].key == key and answer.rests_on_words and not answer.is_healthy
-        assert answer.causes[0].for_it[0].partition(" says: ")[2] in said
-        assert all(one.against for one in answer.causes)
+        assert answer.fits[0].key == key and not answer.causes and not answer.is_healthy
+        assert answer.fits[0].for_it[0].partition(" says: ")[2] in said
+        assert all(one.against for one in answer.fits)
 
 
 @pytest.mark.parametrize("said", SAID)
@@ -214,20 +214,20 @@ def test_what_a_program_prints_is_no_complaint(said):
 
 
 def test_a_title_with_a_tag_is_a_complaint():
-    assert explain("\n".join(["[Bug] tuned model never stops", *FALLS])).rests_on_words
+    assert explain("\n".join(["[Bug] tuned model never stops", *FALLS])).fits
 
 
 @pytest.mark.parametrize(("share", "is_hinted"), [(0.01, False), (0.3, True)])
 def test_replies_that_end_speak_against_an_end_that_was_never_learnt(share, is_hinted):
     cut = {"response_length/clip_ratio": lambda n: share + n % 3 / 900, "grad_norm": 0.2}
     log = map(str, rows(9, **cut, **{"critic/score/mean": lambda n: 0.3 + n % 2 / 90}))
-    found = [one.key for one in explain("\n".join(["It never stops.", *log])).causes]
+    found = [one.key for one in explain("\n".join(["It never stops.", *log])).fits]
     assert ("end_masked" in found) == is_hinted and "stops_elsewhere" in found
 
 
 def test_what_a_log_shows_goes_before_what_is_said():
     answer = explain("\n".join(["It never stops.", *map(str, DEAD)]))
-    assert answer.causes[0].key == KEY and not answer.rests_on_words
+    assert answer.causes[0].key == KEY and not answer.fits
 
 
 CONSOLES = {

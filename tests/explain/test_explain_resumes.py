@@ -105,7 +105,7 @@ JUMPS = "The loss jumps when I resume from the checkpoint"
     ],
 )
 def test_what_the_writer_rules_out_is_no_hint(said, is_hinted):
-    found = answer(said, run(10, 2.0, 1.9)).causes
+    found = answer(said, run(10, 2.0, 1.9)).fits
     assert any(one.key == "resumed_without_state" for one in found) == is_hinted
 
 

@@ -28,7 +28,7 @@ def test_a_step_that_hysteresis_lets_pass_is_skipped_as_well():
 
 def test_one_reward_has_no_part_that_falls():
     def keys(rows):
-        return [one.key for one in answer(*rows, CHEATED).causes]
+        return [one.key for one in answer(*rows, CHEATED).fits]
 
     assert keys(RISES) and "parts_apart" not in keys(RISES)
     parts = [

@@ -65,14 +65,17 @@ def test_who_killed_a_process_is_open_unless_something_speaks_of_memory():
 
 
 def test_an_adapter_over_a_base_model_leaves_its_end_token_untrained():
+    def fits(*lines):
+        found = explain("\n".join([*lines, ""]))
+        return [*found.causes, *found.fits][0].key
+
     losses = [f"{{'loss': {1.6 - n / 20}, 'epoch': {n / 10}}}" for n in range(1, 9)]
     words = "The reply is right, and then generation is not stopping."
     base = ["model_name_or_path: Qwen/Qwen3-4B-Base", "lora_rank: 16"]
-    assert first(words, *base, *losses).key == "new_tokens_untrained"
-    assert (
-        first(words, *base, "additional_target: embed_tokens,lm_head", *losses).key == "pad_is_eos"
-    )
-    assert first(words, "model_name_or_path: Qwen/Qwen3-4B", base[1], *losses).key == "pad_is_eos"
+    assert fits(words, *base, *losses) == "new_tokens_untrained"
+    tables = "additional_target: embed_tokens,lm_head"
+    assert fits(words, *base, tables, *losses) == "pad_is_eos"
+    assert fits(words, "model_name_or_path: Qwen/Qwen3-4B", base[1], *losses) == "pad_is_eos"
 
 
 def test_a_run_that_was_to_go_on_and_starts_at_the_beginning():

@@ -14,7 +14,7 @@ _HANGS = re.compile(
 )
 _STANDS = re.compile(  # said of a number or of weights as well
     r"\b(?:freezes?|froze|frozen|stuck|stall(?:s|ed)?|stands? still|stood (?:there|still)|"
-    r"standstill|nothing (?:more |else )?happens|no (?:further |more )?progress|"
+    r"nothing (?:more |else )?happens|no (?:further |more )?progress|"
     r"(?:does|do|did)(?: not|n't) (?:move|advance|proceed))\b",
     re.IGNORECASE,
 )
