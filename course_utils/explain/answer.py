@@ -88,7 +88,7 @@ class Answer:
 
     @property
     def shown(self) -> tuple[Finding, ...]:
-        """What the short answer says: one cause, or what fits the words, or what is no fault.
+        """What the short answer says: one cause, or what is no fault.
 
         One change at a time: what is left of the other findings shows once the first is mended.
         """

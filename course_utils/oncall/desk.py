@@ -19,6 +19,7 @@ from course_utils.oncall import folder as folders
 
 SCRIPT, SOCKET = "look", ".look.socket"
 COMMAND = ("course oncall look", f"python {SCRIPT}")  # in a reader's letter, and in a program's
+OF_NONSENSE = (OSError, ValueError, RecursionError)  # that is asked
 MOST_ASKED, PATIENCE_S, POLL_S = 1000, 10.0, 0.2
 CLIENT = f'''\
 """Opens one thing of this ticket, or runs explain or train: python {SCRIPT} THING."""
@@ -92,9 +93,7 @@ class Desk:
 
     def _serve(self) -> None:
         while not self._is_over.is_set():
-            with contextlib.suppress(
-                OSError, ValueError, RecursionError
-            ):  # of nonsense that is asked
+            with contextlib.suppress(*OF_NONSENSE):
                 asked, _ = self._listener.accept()
                 with asked:
                     asked.settimeout(PATIENCE_S)

@@ -49,10 +49,10 @@ def key() -> dict:
     return json.loads((FOLDER / "key.json").read_text(encoding="utf-8"))
 
 
-def _counted(name: str, is_: str) -> Counted:
+def _counted(name: str, key_: str) -> Counted:
     answer = explain((FOLDER / "logs" / f"{name}.txt").read_text(encoding="utf-8"))
     first = answer.causes[0].key if answer.causes else ""
-    return Counted(name, is_, first, answer.is_healthy)
+    return Counted(name, key_, first, answer.is_healthy)
 
 
 def rows(all_: list[Counted]) -> list[tuple[str, ...]]:

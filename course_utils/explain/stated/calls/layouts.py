@@ -11,9 +11,10 @@ from course_utils.explain.paste.code import calls, name_of, statements
 from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.stated.calls.asked import Asked, asked
+from course_utils.explain.stated.calls.given import SHOWN
 from course_utils.explain.stated.calls.tokens import CAUSAL, TWO_PARTS
 
-SHOWN, FEWEST = 6.0, 8  # letters of a prompt
+FEWEST = 8  # letters of a prompt
 _TRAINS = re.compile(r"Trainer\(|\.backward\(", re.IGNORECASE)
 _LAID_OUT = re.compile(
     r"template|format|<\||\[INST|###|start_of_turn|</?s>|messages|role|(?:Human|User|Question|Q|Input|"

@@ -10,8 +10,8 @@ from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import bound, calls, name_of, statements
 from course_utils.explain.paste.entries import plain_number
 from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.stated.calls.given import SHOWN
 
-SHOWN = 6.0  # code alone
 _CODE = re.compile(r"generate\(|softmax|cross_?entropy|CrossEntropy|chat_template|truncat", re.I)
 CAUSAL = re.compile(r"ForCausalLM|LMHeadModel|FastLanguageModel|causal_?lm", re.IGNORECASE)
 TWO_PARTS = re.compile(  # no model that says the next token

@@ -10,6 +10,7 @@ from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import bound, calls, last_number, name_of, statements
 from course_utils.explain.paste.entries import Line, place
 from course_utils.explain.paste.log import Log
+from course_utils.explain.stated.calls.given import SHOWN
 
 _AT_K = re.compile(r"\b(?:pass|maj|best|cons)[@_](?P<k>\d+)\W{1,3}(?P<value>\d*\.\d+)", re.I)
 _COUNTS = re.compile(r"\{\s*(?P<pairs>\d+\s*:\s*\d+(?:\s*,\s*\d+\s*:\s*\d+)*)\s*\}")
@@ -21,7 +22,7 @@ _TOLD_APART = re.compile(
 )
 _OF_A_POLICY = re.compile(r"\badvantages?\b|\bgrpo\b|\brloo\b|reward_std", re.IGNORECASE)
 _GREEDY = re.compile(r"do_sample=False|temperature=0(?:\.0+)?(?![.\d])")
-ALONE, BODY = 6.0, 6  # weight; statements of a loop
+BODY = 6  # statements of a loop
 FLAT, MOST, FEW = 0.005, 0.95, 3  # of a score; of the rows; values of k
 ONE_DRAW = (
     "the samples of a problem are one and the same reply: SamplingParams holds a fixed seed "
@@ -70,7 +71,7 @@ def _by_code(beside: Beside) -> Iterator[Finding]:
             proof = tuple(dict.fromkeys(x.says for x in (at, rounds.loop, line)))
             key = "no_signal" if policy else "metric_not_as_named"
             why = ALIKE.format(seed=seed)
-            yield Finding(key, ALONE, at, proof, why=why, advice=OWN_SEED)
+            yield Finding(key, SHOWN, at, proof, why=why, advice=OWN_SEED)
             return
 
 
