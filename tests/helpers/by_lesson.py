@@ -10,7 +10,6 @@ from course_utils.checks.declare import Lesson
 FILES = (
     "tests/course/test_lessons.py",
     "tests/exercises/test_exercises.py",
-    "tests/exercises/test_one_trick.py",
     "tests/grading/test_judge.py",
     "tests/grading/test_solved_in_box.py",
 )
