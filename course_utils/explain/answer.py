@@ -8,7 +8,7 @@ from course_utils.causes.schema import SCHEMA
 from course_utils.explain.finding import Finding
 from course_utils.explain.messages.complaints import UNSEEN as NO_NUMBER
 from course_utils.explain.paste.entries import Entry
-from course_utils.explain.told import STACKS, Mention
+from course_utils.explain.told import Mention
 
 MAX_SHOWN, MAX_QUOTE, WIDTH = 3, 300, 88
 UNREAD = "It holds {}, which this command does not take for the entries of one run"
@@ -199,20 +199,7 @@ def _cannot_tell(answer: Answer) -> str:
     if odd:
         parts.append(f"Worth a look: {'; '.join(odd[:4])}.")
     parts.append(f"Look at these next: {UNSEEN[answer.kind]}.")
-    return "\n".join([fill(" ".join(parts), WIDTH), *_standing(answer), *_fitting(answer)])
-
-
-def _standing(answer: Answer) -> list[str]:
-    """Rows for a run that is said to hang, of which numbers tell nothing."""
-    hangs = [one for one in answer.mentions if one.bring == STACKS][:1]
-    return [
-        row
-        for one in hangs
-        for row in (
-            _row("said", f"{one.line.where}: {one.said}"),
-            _row("bring", f"{one.bring}."),
-        )
-    ]
+    return "\n".join([fill(" ".join(parts), WIDTH), *_fitting(answer)])
 
 
 def _fitting(answer: Answer) -> list[str]:

@@ -194,7 +194,8 @@ def _before_what_it_explains(one: Finding, kept: dict[str, Finding]) -> float:
         return WEAK
     if one.weight < WEAK or one.cause.inferred:
         return one.weight
-    above = max((kept[key].weight for key in one.cause.explains & kept.keys()), default=0.0)
+    follow = (one.cause.explains - one.cause.rivals) & kept.keys()
+    above = max((kept[key].weight for key in follow), default=0.0)
     return max(one.weight, above + ABOVE)
 
 

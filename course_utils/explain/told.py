@@ -8,17 +8,7 @@ from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import Line
 
 MAX_SAID, MAX_MENTIONS = 100, 3
-STACKS = (
-    "the stack of every process while it stands (py-spy dump --pid PID), the idle one first, and "
-    "the log with TORCH_DISTRIBUTED_DEBUG=DETAIL NCCL_DEBUG=INFO"
-)
 _TOPICS = (  # what is spoken of, and what would decide
-    (
-        r"\b(?:(?:jobs?|runs?|trainings?|process(?:es)?|trainer|ranks?|it) (?:just |then |always )?"
-        r"(?:hangs?|hung|freezes?|froze|stops? responding)|(?:is|are|got) (?:hung|deadlocked)|"
-        r"deadlocks?)\b|\u5361\u4f4f|\u5361\u6b7b",
-        STACKS,
-    ),
     (
         r"\b(?:out of memory|oom)\b|\u7206\u663e\u5b58|\u663e\u5b58\u4e0d\u8db3",
         "the whole message (what it asked for, what was free), the lengths of the batch in tokens, "
