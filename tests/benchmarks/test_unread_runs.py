@@ -8,12 +8,12 @@ from course_utils.causes import CAUSES
 
 FEW = [
     Counted("a", "broken", "pad_is_eos", "pad_is_eos"),
-    Counted("a", "twin", "", "pad_is_eos"),
+    Counted("a", "twin", "healthy", "pad_is_eos"),
     Counted("a", "broken", "beta_zero", ""),
-    Counted("a", "twin", "", ""),
+    Counted("a", "twin", "healthy", ""),
     Counted("b", "broken", "beta_zero", "pad_is_eos"),
-    Counted("b", "twin", "", ""),
-    Counted("b", "odd", "", "beta_zero"),
+    Counted("b", "twin", "healthy", ""),
+    Counted("b", "odd", "healthy", "beta_zero"),
 ]
 
 
@@ -32,4 +32,4 @@ def test_right_another_nothing_and_the_accused_are_told_apart():
         ("b", "1", "0", "1", "0", "1", "0", "1", "1"),
         ("all", "3", "1", "1", "1", "3", "1", "1", "1"),
     ]
-    assert by_cause(FEW)[0] == "beta_zero: 0 right, 1 wrong"
+    assert by_cause(FEW)[0] == "beta_zero: 0 right, 0 another, 1 accused"

@@ -4,7 +4,7 @@
 
 *Right*: the first cause has the run's key in key.json. *Another*: it has another one, which may be
 a symptom or a part of it. *Accused*: a healthy run of which any cause is named. `--causes` adds how
-often each cause came first, rightly and wrongly. About seven seconds for each run.
+often each cause came first, and in what. About eight seconds for each run.
 """
 
 import argparse
@@ -25,7 +25,7 @@ import trl  # noqa: E402, F401  imported once, before the runs are forked
 
 from benchmarks.diagnostics.blind.doors import ROOT, changed, through  # noqa: E402
 from benchmarks.diagnostics.tools import in_child  # noqa: E402
-from benchmarks.diagnostics.unread.__main__ import by_cause  # noqa: E402
+from benchmarks.diagnostics.unread.__main__ import HEALTHY, by_cause  # noqa: E402
 from benchmarks.markdown import table  # noqa: E402
 
 FOLDER = Path(__file__).parent
@@ -53,7 +53,7 @@ class Counted:
 
     Attributes:
         kind: "broken", "twin" or "odd".
-        key: of the cause that the run has, "" for a healthy one.
+        key: of the cause that the run has, or "healthy".
         first: of the cause that comes first, "" for none.
     """
 
@@ -70,9 +70,9 @@ def counted(authors: tuple[str, ...]) -> Iterator[Counted]:
         for name, case in runs.CASES.items():
             cause = key()[author]["runs"][name]["key"]
             yield Counted(author, "broken", cause, _first(partial(case, healthy=False)))
-            yield Counted(author, "twin", "", _first(partial(case, healthy=True)))
+            yield Counted(author, "twin", HEALTHY, _first(partial(case, healthy=True)))
         for odd in runs.ODD.values():
-            yield Counted(author, "odd", "", _first(odd))
+            yield Counted(author, "odd", HEALTHY, _first(odd))
 
 
 def key() -> dict:
