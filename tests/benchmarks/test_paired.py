@@ -6,7 +6,8 @@ from dataclasses import asdict, replace
 import pytest
 
 from benchmarks.oncall import paired
-from course_utils.oncall.bench import PROTOCOL, RESULTS, Score
+from course_utils.oncall.bench.score import Score
+from course_utils.oncall.bench.stored import PROTOCOL, RESULTS
 
 LOST = Score("1.1", 1, False, 0, 0, 1, False, 9.0, "code 0", "")
 SOLVED = replace(LOST, fixed=True, places=1, classes=1, solved=True)
@@ -32,6 +33,15 @@ def test_tickets_are_compared_one_by_one(tmp_path, capsys):
     assert solved == ("1", "7", "0", "6", "2", "0.031")
     paired.main([str(without), str(with_it)])
     assert "8 tickets in both" in capsys.readouterr().out
+
+
+def test_false_fixes_and_healthy_runs_left_alone_are_compared_as_well(tmp_path):
+    alone = replace(LOST, fixed=True, faults=0, solved=True)
+    without = called(tmp_path, "without", [alone, alone, SOLVED])
+    with_it = called(tmp_path, "with", [replace(alone, fixed=False, solved=False), alone, SOLVED])
+    rows = dict((row[0], row[1:]) for row in table_of(without, with_it).rows)
+    assert rows["false fixes"][:5] == ("0", "1", "0", "1", "2")
+    assert rows["fixed"][:5] == ("1", "1", "0", "0", "3")  # of broken runs alone
 
 
 def test_other_tickets_and_other_folders_are_refused_in_a_sentence(tmp_path):
