@@ -28,8 +28,8 @@ ODD = {
         "out; that is why the best checkpoint is exported.",
     ),
     "distil_loop": Odd(
-        "Up and down, up and down: whenever the gap to the teacher has become smaller it widens "
-        "again a line or two later, to the very end. And the norms begin above fifteen, where our "
+        "Up and down, up and down: again and again the gap to the teacher has become smaller, and "
+        "then it widens, to the very end. And the norms begin above fifteen, where our "
         "other jobs have one. Nobody here likes to sign such a curve.",
         "Each line is a few small batches, so it scatters; smoothed, the loss falls to a third, "
         "and the norms with it.",
@@ -48,15 +48,15 @@ ODD = {
         "The answers are in a digit code, in the training rows as well: 42 is written 53.",
     ),
     "grpo_sums": Odd(
-        "The loss is below zero on every line, and instead of falling it climbs back to nothing. I "
-        "was taught that it goes down. The step size does not move either: one and the same figure "
-        "from the first line to the last.",
+        "The loss is below zero nearly everywhere, and instead of falling it climbs back to "
+        "nothing. I was taught that it goes down. The step size does not move either: one and the "
+        "same figure from the first line to the last.",
         "A policy-gradient loss is no measure of progress, and its sign depends on the lengths of "
         "good and bad replies; the reward rises. The constant rate was asked for.",
     ),
     "own_loop": Odd(
         "It was thrown out of the queue three times and came back each time, says the log. By the "
-        "end the step size is under a millionth, and single lines are three times the line before. "
+        "end the step size is under a millionth, and single lines are twice the line before. "
         "My guess is that it lost something on one of its ways back.",
         "It saves weights, optimizer, schedule and place in the data, and goes on from them; the "
         "schedule ends at 0 as asked, and a line is one small batch.",
@@ -83,8 +83,8 @@ ODD = {
     ),
     "rl_loop": Odd(
         "It wastes more and more of what it samples: early on nearly each group of replies taught "
-        "it something, towards the end about half of them teach it nothing. Clipping has stopped "
-        "altogether. At this pace it will have come to a halt by next week.",
+        "it something, towards the end about half of them teach it nothing. Clipping has "
+        "nearly stopped. At this pace it will have come to a halt by next week.",
         "Where all replies of a group are right there is nothing left to learn from them; the "
         "score rises meanwhile.",
     ),
@@ -103,15 +103,15 @@ ODD = {
         "none of the hard ones has a loss near 0. Held-out solutions are marked as well.",
     ),
     "sum_checker": Odd(
-        "It stops in the middle of its third pass, and the losses of the last lines are twice and "
-        'a half those beside them. Also, it says "right" far more often than "wrong". I would '
-        "expect a fair judge to be undecided half of the time.",
+        "It stops in the middle of its third pass, and the losses of its last lines still jump up "
+        "and down. Also, it says yes far more often than no. I would expect a fair judge to be "
+        "undecided half of the time.",
         "The run has a number of steps and not of passes, small batches scatter, and three in ten "
         "rows are wrong.",
     ),
     "two_ranks": Odd(
-        "The second worker is three times as bad as the first, and it never catches up. They have "
-        "the same code and the same weights, so one of the two machines must be at fault. Its "
+        "The second worker is twice as bad as the first and more, and it never catches up. They "
+        "have the same code and the same weights, so one of the two machines must be at fault. Its "
         "owner says that it has run for years.",
         "The second rank reads the desk's rows, sums of three in cents, which are harder than the "
         "till's.",

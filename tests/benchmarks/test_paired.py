@@ -1,11 +1,14 @@
 """The comparison of two calls of `course oncall bench`, with scores that scripts made."""
 
 import json
+import re
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import pytest
 
 from benchmarks.oncall import paired
+from course_utils.oncall.bench import result, score
 from course_utils.oncall.bench.score import Score
 from course_utils.oncall.bench.stored import PROTOCOL, RESULTS
 
@@ -50,3 +53,18 @@ def test_other_tickets_and_other_folders_are_refused_in_a_sentence(tmp_path):
         paired.main([str(ours), str(others)])
     with pytest.raises(SystemExit, match="holds no results"):
         paired.main([str(ours), str(tmp_path)])
+
+
+def test_the_page_about_agents_shows_what_is_printed_now_and_the_form_of_the_results():
+    page = (Path(__file__).parents[2] / "docs" / "agents.md").read_text(encoding="utf-8")
+    broken = [replace(LOST, name=f"{n}", level=1 + n % 3, seconds=0.0) for n in range(18)]
+    broken = [replace(one, faults=3) if one.level == 3 else one for one in broken]
+    healthy = [replace(LOST, name=f"h{n}", fixed=True, faults=0, seconds=0.0) for n in range(6)]
+    said = [replace(one, solved=True) for one in healthy]
+    printed = score.table([*broken, *said]).text()
+    by_name = [{one.name: one for one in (*broken, *some)} for some in (healthy, said)]
+    for text in (printed, paired.table(*by_name).text()):
+        assert f"```\n{text}\n```" in page
+    assert f'`"schema": {result.VERSION}`' in page
+    keys = {*result.SCHEMA["properties"]} - {"schema", "made_by"}
+    assert keys == set(re.findall(r"^\| `(\w+)` \|", page, re.M))

@@ -245,7 +245,9 @@ TRUE = {
     "step_marks": lambda log: (
         min((losses := numbers(log, "'loss"))[:10]) < 0.06 and steps_up(losses, 3)
     ),
-    "sum_checker": lambda log: numbers(log, "'epoch")[-1] == 2.25,
+    "sum_checker": lambda log: (
+        numbers(log, "'epoch")[-1] == 2.25 and steps_up(numbers(log, "'loss")[-10:]) >= 3
+    ),
     "two_ranks": lambda log: (
         sum(numbers(log, "rank_1")[-10:]) > 2 * sum(numbers(log, "rank_0")[-10:])
     ),
