@@ -1,7 +1,7 @@
 """Healthy runs that look odd: what somebody worried about, one for each run, and why it is fine.
 
-Each letter is true of every healthy run of its template: `tests/oncall/test_no_fault.py` asks the
-log. As in `cases`, it names no cause, no file and no class, and sounds as all others do.
+Each letter is true of the healthy runs of its template: `tests/oncall/test_no_fault.py` asks a log
+of each. As in `cases`, it names no cause, no file and no class, and sounds as all others do.
 """
 
 from dataclasses import dataclass
@@ -29,8 +29,8 @@ ODD = {
     ),
     "distil_loop": Odd(
         "Up and down, up and down: again and again the gap to the teacher has become smaller, and "
-        "then it widens, to the very end. And the norms begin above fifteen, where our "
-        "other jobs have one. Nobody here likes to sign such a curve.",
+        "then it widens, to the very end. And the norms of the first lines go above fifteen, where "
+        "our other jobs have one. Nobody here likes to sign such a curve.",
         "Each line is a few small batches, so it scatters; smoothed, the loss falls to a third, "
         "and the norms with it.",
     ),
@@ -62,9 +62,9 @@ ODD = {
         "schedule ends at 0 as asked, and a line is one small batch.",
     ),
     "packed_ids": Odd(
-        "The second half is a saw. What it gains on one line it gives back on the next or the one "
-        "after, and some lines are worse than others from long before. I would have stopped it "
-        "earlier, and I do not trust what came out.",
+        "The second half is a saw. What it has gained it gives back a few lines on, and more than "
+        "once; some lines are worse than others from long before. I would have stopped it earlier, "
+        "and I do not trust what came out.",
         "A line is one batch of packs with another share of the three sources; all of them are "
         "learned, and the rate still falls.",
     ),
@@ -82,9 +82,9 @@ ODD = {
         "grows.",
     ),
     "rl_loop": Odd(
-        "It wastes more and more of what it samples: early on nearly each group of replies taught "
-        "it something, towards the end about half of them teach it nothing. Clipping has "
-        "nearly stopped. At this pace it will have come to a halt by next week.",
+        "It wastes more and more of what it samples: in the beginning a few groups of replies "
+        "taught it nothing, towards the end it is about every second one. Clipping has become "
+        "rare. At this pace it will have come to a halt by next week.",
         "Where all replies of a group are right there is nothing left to learn from them; the "
         "score rises meanwhile.",
     ),
@@ -96,9 +96,9 @@ ODD = {
         "warm-up brings the norms down, and an adapter is meant to leave the other weights alone.",
     ),
     "step_marks": Odd(
-        "It knows too much too soon. About half-way the loss has single lines near nothing, and "
-        "then again one that is many times the line before. Three sources, marked in three ways, "
-        "and it is sure of all of them? One of us must have let the answers in.",
+        "At first it does no better than a coin. Later there are lines with a fifth of that "
+        "loss and less, and more than once it jumps up again from there. Three sources, marked in "
+        "three ways, and it learns all of them at once? One of us must have let the answers in.",
         "Whether a step adds up can be told nearly always, and few steps are wrong: a batch with "
         "none of the hard ones has a loss near 0. Held-out solutions are marked as well.",
     ),

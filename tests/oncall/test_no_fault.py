@@ -213,7 +213,7 @@ TRUE = {
         and int(re.search(r"checkpoint (\d+) in", log)[1]) < 120
     ),
     "distil_loop": lambda log: (
-        steps_up(numbers(log, "'loss")[-10:]) >= 3 and numbers(log, "grad_norm")[0] > 15
+        steps_up(numbers(log, "'loss")[-10:]) >= 3 and max(numbers(log, "grad_norm")[:4]) > 15
     ),
     "dpo_digits": lambda log: (
         numbers(log, "'loss")[0] == numbers(log, "'loss")[1] == 0.6931
@@ -230,7 +230,10 @@ TRUE = {
         and numbers(log, "learning_rate")[-1] < 1e-6
         and steps_up(numbers(log, "'loss"), 2)
     ),
-    "packed_ids": lambda log: steps_up(numbers(log, "'loss")[-10:]) >= 3,
+    "packed_ids": lambda log: (
+        steps_up(late := numbers(log, "'loss")[-11:]) >= 2
+        and max(late) > min(numbers(log, "'loss")[:-8])
+    ),
     "prep_rows": lambda log: "done" in log,  # that the desk answers in cents is in its data
     "reward_pairs": lambda log: (
         "MISSING" in log
@@ -238,12 +241,14 @@ TRUE = {
         >= len(numbers(log, "mean_reward")) / 2
     ),
     "rl_loop": lambda log: (
-        (idle := numbers(log, "groups_without_signal"))[0] <= 0.25
-        and sum(idle[-4:]) / 4 >= 0.4
-        and numbers(log, "pg_clipfrac")[-1] < 0.01
+        sum((idle := numbers(log, "groups_without_signal"))[:3]) / 3 < 0.4
+        and 0.4 <= sum(idle[-4:]) / 4 <= 0.65
+        and sum(numbers(log, "pg_clipfrac")[-5:]) / 5 < 0.01
     ),
     "step_marks": lambda log: (
-        min((losses := numbers(log, "'loss"))[:10]) < 0.06 and steps_up(losses, 3)
+        min((losses := numbers(log, "'loss"))[:2]) > 0.5
+        and min(losses) < 0.2 * losses[0]
+        and steps_up(losses[-10:]) >= 2
     ),
     "sum_checker": lambda log: (
         numbers(log, "'epoch")[-1] == 2.25 and steps_up(numbers(log, "'loss")[-10:]) >= 3
