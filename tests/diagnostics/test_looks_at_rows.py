@@ -20,6 +20,7 @@ from course_utils.diagnostics.diagnosis.looks.all_pairs import look_at_pairs_in_
 from course_utils.diagnostics.diagnosis.looks.id_type import look_at_id_type
 from course_utils.diagnostics.diagnosis.looks.offsets import look_at_offsets
 from course_utils.diagnostics.diagnosis.looks.row_order import judge_order
+from course_utils.diagnostics.diagnosis.looks.targets import look_at_tags
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 
@@ -249,3 +250,37 @@ def test_a_collator_that_makes_pairs_alike_is_no_cut():
     trainer.data_collator = lambda rows: new([r | {"rejected_ids": r["chosen_ids"]} for r in rows])
     [found] = [one for one in diagnose(trainer).causes if one.key == "pairs_alike"]
     assert found.place == "chosen, rejected" and "cut at" not in found.why
+
+
+def tagged(tag_of, num: int = 64) -> Subject:
+    """Rows of a mark (10 to 13) and a name (20 to 29) in turn, tagged by a function of a row."""
+    draw = Random(0)
+    turn = [range(10, 14), range(20, 30)] * 8
+    rows = [[draw.choice(these) for these in turn] for _ in range(num)]
+    data = Dataset.from_list([{"input_ids": ids, "labels": tag_of(ids)} for ids in rows])
+    return Subject(torch.nn.Linear(1, 1), trainer=SimpleNamespace(train_dataset=data))
+
+
+def by_the_mark(ids):
+    """The mark says what the name behind it is; a mark itself has the tag 0."""
+    return [0 if at % 2 == 0 else 1 + ids[at - 1] % 2 for at in range(len(ids))]
+
+
+def by_the_token(ids):
+    return [one % 3 for one in ids]
+
+
+def one_token_late(ids):
+    return [-100, *by_the_token(ids)[:-1]]
+
+
+@pytest.mark.parametrize(
+    ("tag_of", "found"),
+    [(by_the_mark, []), (by_the_token, []), (one_token_late, ["tags_misplaced"])],
+)
+def test_tags_that_the_token_before_tells_are_misplaced_only_where_the_own_tells_little(
+    tag_of, found
+):
+    sheet = Sheet()
+    look_at_tags(tagged(tag_of), sheet)
+    assert [one.key for one in sheet.found] == found
