@@ -115,7 +115,7 @@ def main() -> None:
     authors = tuple(asked.authors) or AUTHORS
     all_ = list(counted(authors))
     num_broken = sum(one.kind == "broken" for one in all_)
-    about = " ".join(f"{author}: {key()[author]['about']}" for author in authors)
+    about = " ".join(dict.fromkeys(key()[author]["about"] for author in authors))
     page = HEAD.format(num_broken, changed("course_utils"), about)
     page += "\n".join(table(COLUMNS, rows(all_)))
     print(page)
