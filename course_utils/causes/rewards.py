@@ -231,6 +231,7 @@ REWARDS = (
         harm=WRONG,
         would_show=BY_ANOTHER_JUDGE,
         explains=keys("replies_cut"),
+        beside="anchor",
     ),
     Cause(
         "groups_tied_at_times",

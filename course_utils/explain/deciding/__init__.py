@@ -10,6 +10,7 @@ from dataclasses import replace
 from course_utils.explain.deciding import (
     adapter_keys,
     allocations,
+    anchors,
     checkpoints,
     engines,
     experts,
@@ -17,6 +18,7 @@ from course_utils.explain.deciding import (
     kept_reference,
     killed,
     prompts,
+    recited,
     resumed,
     schedules,
     sharded_rows,
@@ -198,4 +200,6 @@ _BY_NAME: dict[str, Callable[[Finding, Beside, Log], Finding]] = {
     "verifier": verifiers.unparsed,
     "images": image_tokens.cut,
     "names": adapter_keys.apart,
+    "anchor": anchors.unheld,
+    "by heart": recited.by_heart,
 }

@@ -31,10 +31,15 @@ _PATTERNS = tuple(
         ("eval_error", r"((eval|val(id)?|test)[_/ ])?(\w+_)?(wer|cer)"),
         ("eval_length", r"(eval|val(id)?|test)[_/]gen_len|gen len"),
         ("eval_correlation", r"(eval|val(id)?|test)[_/].*(pearson|spearman|matthews).*"),
-        ("chosen_reward", r"(train/)?rewards/chosen|chosen_rewards?|(mean )?r(eward)?\(chosen\)"),
+        (
+            "chosen_reward",
+            r"(train/)?rewards/chosen|chosen_rewards?|(mean )?r(eward)?\(chosen\)|"
+            r"rew(ard)?_c(hosen)?",
+        ),
         (
             "rejected_reward",
-            r"(train/)?rewards/rejected|reject(ed)?_rewards?|(mean )?r(eward)?\(rejected\)",
+            r"(train/)?rewards/rejected|reject(ed)?_rewards?|(mean )?r(eward)?\(rejected\)|"
+            r"rew(ard)?_r(ej(ected)?)?",
         ),
         ("margin", r"(train/)?rewards?[/_]margins?|margins?"),
         (
@@ -45,8 +50,12 @@ _PATTERNS = tuple(
         ("token_accuracy", r"(train/)?(mean_)?token_acc(uracy)?"),
         ("tokens", r"(train/)?(num_tokens|num_input_tokens_seen)"),
         ("reference_logp", r"ref\(chosen\)|(train/)?ref(erence)?_(logps?/chosen|chosen_logps?)"),
-        ("chosen_logp", r"(train/)?logps/chosen|(pi|policy)\(chosen\)|policy_chosen_logps?"),
-        ("rejected_logp", r"(train/)?logps/rejected"),
+        (
+            "chosen_logp",
+            r"(train/)?logps/chosen|(pi|policy)\(chosen\)|policy_chosen_logps?|"
+            r"log_?ps?_c(hosen)?",
+        ),
+        ("rejected_logp", r"(train/)?logps/rejected|log_?ps?_r(ej(ected)?)?"),
         ("log_odds", r"(train/)?log_odds_(ratio|chosen)"),
         ("chosen_logit", r"(train/)?logits/chosen"),
         ("rejected_logit", r"(train/)?logits/rejected"),

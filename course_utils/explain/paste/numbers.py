@@ -5,7 +5,7 @@ from itertools import groupby, pairwise
 from statistics import fmean, median, pvariance, variance
 
 from course_utils.explain.paste.entries import Entry
-from course_utils.explain.paste.log import finite
+from course_utils.explain.paste.log import Log, finite
 
 A_HUNDREDTH = 0.01
 
@@ -13,6 +13,12 @@ A_HUNDREDTH = 0.01
 def said(entry: Entry, *names: str) -> str:
     """Numbers of an entry under the log's own names, such as "grad_norm nan"."""
     return ", ".join(f"{entry.names.get(n, n)} {entry.numbers[n]:.4g}" for n in names)
+
+
+def margins_of(log: Log) -> list[tuple[Entry, float]]:
+    """The margin of each entry, or what it is made of."""
+    rejected = [(e, v) for e, v in log.series("rejected_reward") if "chosen_reward" in e.numbers]
+    return log.series("margin") or [(e, e.numbers["chosen_reward"] - v) for e, v in rejected]
 
 
 def share(part: list, whole: list) -> float:

@@ -4,9 +4,8 @@ import re
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import Entry
 from course_utils.explain.paste.log import Log, finite
-from course_utils.explain.paste.numbers import listed, said, share, spread, trend
+from course_utils.explain.paste.numbers import listed, margins_of, said, share, spread, trend
 from course_utils.explain.rules.preference import LN_2
 
 MOVES, FAR, MANY = 0.01, 0.1, 6  # of a log-prob, of rows alike and of any rows; entries
@@ -109,13 +108,16 @@ def one_score_without_gradient(log: Log) -> Finding | None:
 
 def same_score(log: Log) -> Finding | None:
     """Margin exactly 0 and loss ln 2 beside a gradient: both replies of a pair are one to it."""
-    margins = _margins(log)
+    margins = margins_of(log)
     same = [entry for entry, margin in margins if margin == 0]
     losses = finite(e.numbers.get("loss", LN_2) for e in same)
     if len(same) < 3 or share(same, margins) < 0.9 or max(abs(x - LN_2) for x in losses) > 1e-3:
         return None
     if all(entry.numbers.get("chosen_reward") == 0 for entry in same):
         return None  # policy_is_reference
+    logps = [[e.numbers.get(f"{kind}_logp") for kind in ("chosen", "rejected")] for e in same]
+    if any(None not in pair and pair[0] != pair[1] for pair in logps):
+        return None  # the two replies differ, and each has a log-prob of its own
     key = "pairs_alike" if "chosen_reward" in log.fields else "rows_pooled_wrong"
     proof = f"{len(same)} of {len(margins)} entries have a margin of exactly 0, the loss is ln 2"
     return Finding(key, 6.5, same[0], (proof,))
@@ -127,12 +129,6 @@ def same_pairs(log: Log) -> Finding | None:
     if found is None or found.key == "pairs_alike":
         return None
     return Finding("pairs_alike", found.weight - 1, found.at, found.for_it)
-
-
-def _margins(log: Log) -> list[tuple[Entry, float]]:
-    """The margin of each entry, or what it is made of."""
-    rejected = [(e, v) for e, v in log.series("rejected_reward") if "chosen_reward" in e.numbers]
-    return log.series("margin") or [(e, e.numbers["chosen_reward"] - v) for e, v in rejected]
 
 
 RULES = (reference_moves, one_score_without_gradient, same_score, same_pairs)

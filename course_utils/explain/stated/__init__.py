@@ -27,7 +27,7 @@ from course_utils.explain.stated.labels.label_types import not_masked, text_as_b
 from course_utils.explain.stated.labels.labels_counted import none_is_counted
 from course_utils.explain.stated.labels.learnt_ends import another_end
 from course_utils.explain.stated.labels.listed_rows import end_hidden_as_padding
-from course_utils.explain.stated.labels.mask_marks import all_is_learnt
+from course_utils.explain.stated.labels.mask_marks import all_is_learnt, mark_in_no_row
 from course_utils.explain.stated.labels.packed_code import packed_without_bounds
 from course_utils.explain.stated.labels.pad_hides_end import pad_hides_end
 from course_utils.explain.stated.labels.padding_free import joined_without_flash
@@ -81,6 +81,7 @@ from course_utils.explain.stated.served.measured_base import adapter_is_off, bas
 from course_utils.explain.stated.served.merged_and_adapter import put_on_twice
 from course_utils.explain.stated.served.merged_by_hand import merged_at_another_scale
 from course_utils.explain.stated.served.merged_nothing import merged_nothing
+from course_utils.explain.stated.served.names_unmatched import no_name_matches
 from course_utils.explain.stated.served.new_tokens import new_tokens_left
 from course_utils.explain.stated.served.principal_adapter import base_counts_twice
 from course_utils.explain.stated.served.prompt_lengths import prompt_is_shorter
@@ -99,7 +100,7 @@ from course_utils.explain.stated.served.turn_not_opened import turn_not_opened
 from course_utils.explain.stated.steps.best_kept import worst_taken_for_best
 from course_utils.explain.stated.steps.class_weights import weights_in_another_order
 from course_utils.explain.stated.steps.divided_divergence import kl_over_the_words
-from course_utils.explain.stated.steps.forward_range import outside_of_float16
+from course_utils.explain.stated.steps.forward_range import dead_in_float16, outside_of_float16
 from course_utils.explain.stated.steps.fresh_adapter import still_in_the_first_step
 from course_utils.explain.stated.steps.hangs import said_to_hang
 from course_utils.explain.stated.steps.micro_sums import summed_over_rows
@@ -129,6 +130,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     another_prompt,
     joined_without_flash,
     outside_of_float16,
+    dead_in_float16,
     end_hidden_as_padding,
     new_tokens_left,
     read_at_first_pad,
@@ -150,6 +152,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     two_starts,
     worse_one_chosen,
     all_is_learnt,
+    mark_in_no_row,
     ends_cut,
     cut_at_own_length,
     remembered_without_the_reply,
@@ -200,6 +203,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     put_on_twice,
     other_ids,
     merged_nothing,
+    no_name_matches,
     adapter_is_off,
     base_is_measured,
     worst_taken_for_best,

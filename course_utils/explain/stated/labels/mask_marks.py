@@ -1,5 +1,6 @@
 """What is to begin the loss is a mark of another model's template, and so every token is learnt."""
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -7,6 +8,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import Entry, Line, plain_number
 from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.numbers import said
 from course_utils.explain.stated.served.served_template import form_of
 from course_utils.explain.stated.served.templates import FAMILIES
 
@@ -34,6 +36,10 @@ _OWN = {  # what begins a turn in the template of a family
     "mistral": "[INST]",
     "gemma": "<start_of_turn>",
 }
+_TURN = re.compile(
+    r"<\|im_start\|>assistant|<\|start_header_id\|>assistant<\|end_header_id\|>|"
+    r"<start_of_turn>model|\[/INST\]|<\|assistant\|>"
+)
 _OTHER_TEMPLATE = re.compile(
     r"\b(?:chat_)?(?:template|tmpl)['\"]?\s*[:=]\s*['\"]?(?!tokenizer|default|auto|model|none|null)\w",
     re.IGNORECASE,
@@ -64,6 +70,16 @@ MEND = (
     "and see that the labels are as many as the answers have tokens; weights of classes or "
     "another rank only after that"
 )
+IN_NO_ROW = (
+    "no token has a label: the mark that begins the loss, {mark}, is of another template than the "
+    "rows, where a reply begins with {own}. It is found in none of them, so every label is -100, "
+    "and the loss is that of nothing: 0, or 0 / 0, which is nan"
+)
+OWN_MARK = (
+    "make the mark what the rows have before a reply ({own} and what follows it there), or let the "
+    "trainer mask by the template itself (assistant_only_loss); let a warning of it be heard, see "
+    "that some labels are not -100, and begin anew from the base: weights after a nan are lost"
+)
 
 
 def all_is_learnt(beside: Beside, log: Log) -> Iterator[Finding]:
@@ -87,6 +103,28 @@ def all_is_learnt(beside: Beside, log: Log) -> Iterator[Finding]:
     advice = MEND.format(own=f" (behind {other[2]})" if other else "")
     weight = 9.2 if other else 8.0
     yield Finding("prompt_in_loss", weight, at, tuple(proof), why=why, advice=advice)
+
+
+def mark_in_no_row(beside: Beside, log: Log) -> Iterator[Finding]:
+    """A mark of one template, rows that are shown in another, and a loss of 0 or nan."""
+    lines, losses = beside.words, log.values("loss")
+    mark = _mark(lines)
+    begins = next((one for one in _OWN.values() if mark and one in mark[1]), "")
+    if not begins or len(losses) < FEW or any(math.isfinite(x) and x for x in losses):
+        return
+    rows = [(line, m) for line in lines if (m := _TURN.search(line.text)) and line is not mark[0]]
+    if not rows or any(begins in line.text for line in lines if line is not mark[0]):
+        return
+    (line, found), entry = rows[-1], log.series("loss")[0][0]
+    names = [n for n in ("loss", "grad_norm", "token_accuracy") if n in entry.numbers]
+    proof = (
+        mark[0].says,
+        f"{line.where} shows how a reply begins in a row: {found[0]}",
+        f"{entry.where}: {said(entry, *names)}, and no other loss in {len(losses)} entries",
+    )
+    why = IN_NO_ROW.format(mark=mark[1], own=found[0])
+    advice = OWN_MARK.format(own=found[0])
+    yield Finding("labels_masked", 9.4, mark[0], proof, why=why, advice=advice)
 
 
 def _counted(parts: list[Line | Entry]) -> tuple[Line | Entry, float, float, int] | None:

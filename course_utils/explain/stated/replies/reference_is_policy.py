@@ -35,6 +35,10 @@ INSIDE = (
     "were put into that very model), and they are active"
 )
 ALIAS = "{name} is {call}, which is no copy but the same object as {of}{itself}"
+BY_DEFAULT = (
+    "{name} is {of} itself where no {given} is given (no line shown here gives one), and that is "
+    "no copy but the same object"
+)
 GIVES_ITSELF = " ({} returns the module itself)"
 SWITCH = (
     "compute the reference's log-probs inside `with policy.disable_adapter():` (no second model "
@@ -57,10 +61,13 @@ def reference_is_policy(beside: Beside, log: Log) -> Iterator[Finding]:
     for line, statement in code:
         for target, value in bound(statement):
             name = name_of(target)
+            given, value = _fallback(value) if zero else ("", value)
             is_trained = _is_trained(name, _object(value)[0], code)
+            if given and _is_given(given, name, code):
+                continue
             if last[name] is not line or not (zero or is_trained):
                 continue
-            if not (found := _how(name, value, beside, is_trained)):
+            if not (found := _how(name, value, beside, is_trained, given)):
                 continue
             what, shown = zero or ("", "")
             proof = (
@@ -74,7 +81,9 @@ def reference_is_policy(beside: Beside, log: Log) -> Iterator[Finding]:
             return
 
 
-def _how(name: str, value: ast.expr, beside: Beside, is_trained: bool) -> tuple[str, str] | None:
+def _how(
+    name: str, value: ast.expr, beside: Beside, is_trained: bool, given: str
+) -> tuple[str, str] | None:
     """How such a value is the policy, and what to do; None where it is a model of its own."""
     if not name:
         return None
@@ -88,8 +97,33 @@ def _how(name: str, value: ast.expr, beside: Beside, is_trained: bool) -> tuple[
     if is_trained or (is_policy and _FROZEN.search(name) and not _FROZEN.search(of)):
         itself = GIVES_ITSELF.format(f"{through}()") if through else ""
         how = ALIAS.format(name=name, call=call, of=of, itself=itself)
+        how = BY_DEFAULT.format(name=name, of=of, given=given) if given else how
         return how, COPY.format(policy=of)
     return None
+
+
+def _fallback(value: ast.expr) -> tuple[str, ast.expr]:
+    """What may be given, and what stands for it otherwise: `a or b`, `b if a is None else a`."""
+    if isinstance(value, ast.BoolOp) and isinstance(value.op, ast.Or):
+        return name_of(value.values[0]), value.values[-1]
+    if not isinstance(value, ast.IfExp):
+        return "", value
+    asked = {name_of(one) for one in ast.walk(value.test)} - {""}
+    for one, other in ((value.body, value.orelse), (value.orelse, value.body)):
+        if name_of(one) in asked:
+            return name_of(one), other
+    return "", value
+
+
+def _is_given(given: str, name: str, code: list[tuple[Line, ast.stmt]]) -> bool:
+    """Whether a call hands over a model under this name, or one that is called a reference."""
+    for call in (one for _, statement in code for one in calls(statement)):
+        if any(k.arg == given and ast.unparse(k.value) != "None" for k in call.keywords):
+            return True
+        named = {name_of(one) for one in call.args} - {name}
+        if any(one == given or _OF_REFERENCE.match(one) for one in named):
+            return True
+    return False
 
 
 def _object(value: ast.expr) -> tuple[str, str]:

@@ -3,11 +3,13 @@
 import math
 import re
 from collections.abc import Iterator
+from statistics import fmean
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside, Setting
 from course_utils.explain.paste.entries import Line, plain_number
 from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.numbers import margins_of
 from course_utils.explain.paste.quantiles import counted
 
 _OF_PROMPTS = re.compile(
@@ -21,7 +23,9 @@ _QUANTILE = re.compile(
     r"\b(?P<name>p\d{1,2}|min|median|mean|avg|max)\b\W{1,3}(?P<value>\d[\d,]*(?:\.\d+)?)",
     re.IGNORECASE,
 )
-_PROMPTS = re.compile(r"^(?:\w+ )?prompts?(?: (?:tok\w*|len\w*))?$", re.IGNORECASE)
+_PROMPTS = re.compile(
+    r"^(?:\w+ )?(?:prompt|context|question)s?(?: (?:tok\w*|len\w*))?$", re.IGNORECASE
+)
 _FORKS = re.compile(
     r"\bfirst (?:differ\w*|different|diverg\w*)|\bdiverg\w+|\bfork\w*|"
     r"\b(?:common|shared|same) (?:prefix|start|beginning)\b",
@@ -146,11 +150,12 @@ def _are_ties(log: Log) -> list[str]:
     losses, hits = finite(log.values("loss")), finite(log.values("accuracy"))
     if len(losses) < FEW_PAIRS or not hits or max(hits) > 0.25:
         return []
-    margins, far = finite(log.values("margin")), max(losses) - math.log(2)
+    margins, far = finite(margin for _, margin in margins_of(log)), fmean(losses) - math.log(2)
     is_flat = max(abs(loss - math.log(2)) for loss in losses) <= NEAR
     if far > NEAR or not (is_flat or (margins and sum(margins) >= 0)):
         return []
+    mean = "" if max(losses) <= math.log(2) + NEAR else f"in the mean ({fmean(losses):.4g}) "
     return [
-        f"the loss ({min(losses):.4g} to {max(losses):.4g}) is not above ln 2 = 0.6931, and the "
-        f"accuracy at most {max(hits):.3g}: most pairs are ties"
+        f"the loss ({min(losses):.4g} to {max(losses):.4g}) is {mean}not above ln 2 = 0.6931, and "
+        f"the accuracy at most {max(hits):.3g}: most pairs are ties"
     ]

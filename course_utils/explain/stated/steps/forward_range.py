@@ -7,8 +7,10 @@ from itertools import pairwise
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import Line
+from course_utils.explain.paste.entries import Entry, Line
 from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.numbers import said
+from course_utils.explain.paste.sentences import is_prose
 
 _LIMIT = 65504.0  # of float16
 _LIST = re.compile(r"^\W*\[(?P<items>(?:\s*(?:-?\d[\d.e+]*|inf|nan)\s*,){3,}.*)\]?\W*$")
@@ -29,6 +31,21 @@ _IN_HALF = re.compile(
 )
 ROWS, NEAR, ABOVE = 4, 0.1, 3  # of a list by blocks; of the limit; lines
 _WITHOUT_BFLOAT16 = re.compile(r"\b(?:V100|T4|P100|P40|GTX ?1\d{3}|RTX ?20\d\d|Quadro RTX)\w*\b")
+_MADE_WIDER = re.compile(  # models known to leave the range of float16
+    r"\b(?:model|pretrain|base|tokenizer)\w*['\"]?[\s=:(]+['\"]?(?:[\w.-]+/)*"
+    r"(?P<name>(?:(?:u?m|by|long-|flan-)?t5|gemma-?[23])[\w.-]*)|"
+    r"from_pretrained\(\s*['\"](?:[\w.-]+/)*"
+    r"(?P<also>(?:(?:u?m|by|long-|flan-)?t5|gemma-?[23])[\w.-]*)",
+    re.IGNORECASE,
+)
+_NO_HALF = re.compile(r"\bbf16['\"]?\s*[:=]\s*['\"]?true|--bf16\b(?!\W+false)", re.IGNORECASE)
+_STANDING = re.compile(r"scheduler\w*['\"]?\s*[=: ]\s*['\"]?constant", re.IGNORECASE)
+OF_FAMILY = 9.3  # above a nan that the log hides
+FAMILY = (
+    "the forward pass leaves the range of float16: {model} is of a family that was pretrained in "
+    "bfloat16, whose activations are known to pass 65504, and no loss is finite from the first "
+    "entry on. Every step is then skipped or spoilt, whatever the learning rate"
+)
 SURE = 10.2  # the measurement beside the scaler's last word
 OUTSIDE = (
     "the forward pass itself leaves the range of float16 (65504): {shown}. A loss scale acts on "
@@ -52,6 +69,36 @@ def outside_of_float16(beside: Beside, log: Log) -> Iterator[Finding]:
         also = f"the same blocks that reach {most:g} are inf in float16"
         shown = f"{shown}, and {also}" if shown else also
     yield _finding(beside, told, shown)
+
+
+def dead_in_float16(beside: Beside, log: Log) -> Iterator[Finding]:
+    """A model of a family that was made in bfloat16, float16, and no finite loss from the start."""
+    half, model = beside.first(_IN_HALF), beside.first(_MADE_WIDER)
+    entries = [e for e in log.entries if "loss" in e.numbers]
+    is_other = beside.matching(_NO_HALF) or is_prose(half[0].text if half else "")
+    if not half or not model or is_other or len(entries) < ROWS or not all(map(_is_dead, entries)):
+        return
+    entry, rates = entries[0], log.values("learning_rate")
+    proof = [model[0].says, half[0].says]
+    proof.append(f"{entry.where}: {said(entry, 'loss', 'grad_norm')}, and so to the end")
+    if len(rates) >= ROWS and len(set(rates)) == 1 and not beside.matching(_STANDING):
+        proof.append(
+            f"the rate is {rates[0]:g} in all {len(rates)} entries: where the scaler skips every "
+            "step, the schedule takes none either"
+        )
+    old = beside.matching(_WITHOUT_BFLOAT16)
+    formats = f"float32 ({old[1]} has no bfloat16)" if old else "bfloat16 or float32"
+    why = FAMILY.format(model=model[1]["name"] or model[1]["also"])
+    advice = f"train in {formats}; leave fp16 off, and begin again from the pretrained weights"
+    yield Finding(
+        "fp16_overflow", OF_FAMILY, half[0], tuple(dict.fromkeys(proof)), why=why, advice=advice
+    )
+
+
+def _is_dead(entry: Entry) -> bool:
+    """Whether its loss is nan, or a 0 that stands for it."""
+    loss, norm = entry.numbers["loss"], entry.numbers.get("grad_norm", 0.0)
+    return not math.isfinite(loss) or (loss == 0 and math.isnan(norm))
 
 
 def _of_rows(beside: Beside, rows: list[Line]) -> Iterator[Finding]:
