@@ -30,7 +30,7 @@ EXPLAIN, TRAIN = "explain", "train"
 PRICE, PRICE_OF_TRAINING, PRICE_OF_CODE = 1, 2, 3
 CODE = (".py", ".yaml")
 OPEN = (folders.TICKET, folders.KEPT, report.NAME, DIARY)
-AS_A_WHOLE = re.compile(r"(base|run/[^/]+)/")  # a checkpoint, an adapter
+AS_A_WHOLE = re.compile(r"(base|teacher|tokenizer|run/[^/]+)/")  # as one opens it
 
 
 @dataclass(frozen=True)
