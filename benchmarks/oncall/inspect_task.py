@@ -23,6 +23,7 @@ from inspect_ai.util import sandbox as current_sandbox
 from course_utils.oncall import folder, report
 from course_utils.oncall.bench import drawing, score
 from course_utils.oncall.bench.running import PRIVATE
+from course_utils.oncall.binaries import as_text
 from course_utils.oncall.check import judged
 from course_utils.oncall.declare import Files
 from course_utils.oncall.proving import Judge
@@ -152,12 +153,12 @@ async def _added(handed: Files) -> list[str]:
 
 
 async def _read(name: str) -> str | None:
-    """A text file of the sandbox; None where there is none, or one that is no ticket's."""
+    """A file of the sandbox, as text; None where there is none, or one that is no ticket's."""
     try:
         data = await current_sandbox().read_file(name, text=False)
     except (OSError, RuntimeError):  # inspect_ai raises its own kinds of both
         return None
-    return data.decode(errors="replace") if len(data) <= folder.MAX_BYTES else None
+    return as_text(name, data) if len(data) <= folder.max_bytes(name) else None
 
 
 def _judged(ticket: folder.Ticket, fixed: Files, filled: str | None) -> dict:

@@ -52,9 +52,7 @@ def _write(path: Path, seed: int) -> None:
     run = templates.load(case.template).about  # the program compares runs that are alike
     letter = f"# Ticket\n\n{case.ticket}\n\n## The run\n\n{run}\n"
     texts = {folder.TICKET: letter, report.NAME: report.form(len(case.faults))}
-    for name, text in (dict(folder.drawn(ticket).handed) | texts).items():
-        (path / name).parent.mkdir(parents=True, exist_ok=True)
-        (path / name).write_text(text, encoding="utf-8")
+    folder.write_files(path, folder.drawn(ticket).handed | texts)
 
 
 def _solve(here: Path, others: Path) -> None:
@@ -71,7 +69,7 @@ def _solve(here: Path, others: Path) -> None:
 def _judge(here: Path, seed: int) -> tuple[bool, bool]:
     ticket = folder.ticket_of(seed, 1 + seed % 3)
     drawn = folder.drawn(ticket)
-    now = {name: (here / name).read_text(encoding="utf-8") for name in drawn.handed}
+    now = folder.text_files(here, list(drawn.handed))
     fixed = is_mended(drawn.healthy, drawn.handed, now)
     said = (here / report.NAME).read_text(encoding="utf-8")
     told = report.judge(folder.case_of(ticket), drawn.places, said)

@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 from benchmarks.markdown import table
-from benchmarks.oncall import healthy, mends, outsider_score, restore_commonest, seconds
+from benchmarks.oncall import healthy, mends, outsider_score, restore_commonest, seconds, where
 from benchmarks.oncall import scores as oncall_scores
 from benchmarks.oncall.words import guessed
 from course_utils.causes.kinds import CLASSES
@@ -64,6 +64,7 @@ def page(found: Seen) -> str:
             [(*_row(case), f"{held(found[case.id])} of {len(SEEDS)}") for case in loaded],
         ),
         "",
+        *_where(loaded),
         "## What the words of a ticket give away",
         "",
         f"A guess by the bag of words of the other tickets names the class of {right} of {num} "
@@ -225,6 +226,25 @@ def _missing(found: Seen) -> list[str]:
     whole = len(missing) + len(found)
     said = f"**{len(found)} of {whole} are proved; not run yet, and not drawn: "
     return [f"{said}{', '.join(missing)}.**", ""]
+
+
+def _where(loaded: list[Case]) -> list[str]:
+    """How many faults stand in each place."""
+    places = where.counted(loaded)
+    whole = places.total()
+    return [
+        "## Where the faults stand",
+        "",
+        f"{whole - places[where.CODE]} of {whole} faults "
+        f"({where.share_outside_code(loaded):.0%}) stand in no line of code, told by what is "
+        "planted; one of several edits is code where one of these is.",
+        "",
+        *table(
+            ("the planted change stands in", "faults", "share"),
+            [(name, str(places[name]), f"{places[name] / whole:.0%}") for name in where.PLACES],
+        ),
+        "",
+    ]
 
 
 def _undone(found: Seen) -> list[str]:

@@ -75,8 +75,7 @@ def measured(template: str, times: int) -> tuple[float, ...]:
     with TemporaryDirectory() as parent:
         out, fixed = Path(parent) / "new", Path(parent) / "fixed"
         folder.write(fixed, fix.ticket, TRAINERS)
-        for name, text in (fix.files() | {report.NAME: fix.report_text()}).items():
-            (fixed / name).write_text(text, encoding="utf-8")
+        folder.write_files(fixed, fix.files() | {report.NAME: fix.report_text()})
         rows = []
         for _ in range(times):
             shutil.rmtree(out, ignore_errors=True)

@@ -36,6 +36,7 @@ CLASSES = {
     "no_grad": "no gradient arrives, or the optimizer steps other weights",
     "rate": "the learning rate is far too high",
     "bad_numbers": "one row, weight or formula makes nan or an error",
+    "checkpoint": "a checkpoint holds other weights or settings than its names say",  # not counted
 }
 _LESSONS = {
     "01_floats": "rounding",

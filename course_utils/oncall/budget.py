@@ -23,7 +23,7 @@ from course_utils.shown.wrap import WIDTH
 
 CLOSED, LOG = ".oncall-closed.zip", "run/console.log"
 OPEN = (folders.TICKET, folders.KEPT, report.NAME, DIARY)
-AS_A_WHOLE = re.compile(r"(base|run/[^/]+)/")  # a checkpoint, an adapter
+AS_A_WHOLE = re.compile(r"(base|teacher|tokenizer|run/[^/]+)/")  # as one opens it
 
 
 def bill(folder: Path) -> Bill | None:

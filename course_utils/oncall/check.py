@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from course_utils.errors import GraderFailed
-from course_utils.oncall import budget, no_fault, planting, report, spread, templates
+from course_utils.oncall import budget, no_fault, planting, repairs, report, spread, templates
 from course_utils.oncall import folder as folders
 from course_utils.oncall.declare import Case, Files, Verdict
 from course_utils.shown.wrap import wrapped
@@ -127,6 +127,7 @@ def reported_on(
         is_fixed: whether the files train to a healthy run; asked only where it matters.
     """
     case, (healthy, handed) = folders.case_of(ticket), folders.handed_out(ticket)
+    mended = repairs.settled(healthy, handed, mended)
     if mended == handed and not report_alone:
         return report.Judged(len(case.faults), problem=NOT_YET)
     planted = folders.drawn(ticket).places
@@ -159,6 +160,7 @@ def verdicts_on(
         GraderFailed: these are refused on nearly every seed.
     """
     case, (healthy, handed) = folders.case_of(ticket), folders.handed_out(ticket)
+    mended = repairs.settled(healthy, handed, mended)
     if mended == handed:
         return [Verdict((UNCHANGED,), {})]
 

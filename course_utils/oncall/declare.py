@@ -3,6 +3,7 @@
 Everything here is data; nothing is planted, trained or judged. Imports no torch.
 """
 
+import json
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,9 +12,11 @@ from typing import TYPE_CHECKING, Literal
 from course_utils.oncall.like import facts_of
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from course_utils.oncall.result import Result
 
-Files = dict[str, str]  # what a folder holds as text, by its path in the folder
+Files = dict[str, str]  # what a folder holds, by its path; see `binaries` for tensors
 Rows = list[dict]
 
 
@@ -56,12 +59,50 @@ class EditRows:
         from course_utils.oncall.rows import as_lines, as_rows
 
         rows = self.change(as_rows(files[self.file]), random.Random(self.file))
-        if as_lines(rows) == files[self.file]:
-            raise DoesNotFit(f"the rows of {self.file} are what they were")
-        return files | {self.file: as_lines(rows)}
+        return _changed(files, self.file, as_lines(rows))
 
 
-Change = Edit | EditRows
+@dataclass(frozen=True)
+class EditTensors:
+    """A function that changes the tensors of a .safetensors file, by name.
+
+    It returns those that are new; a tensor of None is taken out.
+    """
+
+    file: str
+    change: Callable[[Mapping[str, "Tensor"]], Mapping[str, "Tensor | None"]]
+
+    def apply(self, files: Files) -> Files:
+        from course_utils.oncall.tensors import as_tensors, text_of
+
+        before = as_tensors(files[self.file])
+        now = {**before, **self.change(before)}
+        text = text_of({name: tensor for name, tensor in now.items() if tensor is not None})
+        return _changed(files, self.file, text)
+
+
+@dataclass(frozen=True)
+class EditJson:
+    """A function that changes, in place, what a .json file holds: a tokenizer, settings."""
+
+    file: str
+    change: Callable[[dict], object]
+
+    def apply(self, files: Files) -> Files:
+        from course_utils.oncall.rows import as_json
+
+        data = json.loads(files[self.file])
+        self.change(data)
+        return _changed(files, self.file, as_json(data))
+
+
+def _changed(files: Files, file: str, text: str) -> Files:
+    if text == files[file]:
+        raise DoesNotFit(f"{file} is what it was")
+    return files | {file: text}
+
+
+Change = Edit | EditRows | EditTensors | EditJson
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,6 +200,8 @@ class Template:
         measure: numbers about what the run made, on held-out data.
         metrics: those numbers, by name.
         sizes: keys of config.yaml that say how large the run is; they stay as handed out.
+        handed_over: files that an earlier job left, for a seed, by path: a teacher, a tokenizer.
+            They belong to the run, so a fault may stand in them, and may be mended there.
     """
 
     name: str
@@ -168,6 +211,7 @@ class Template:
     measure: Callable[["Result"], dict[str, float]]
     metrics: Mapping[str, Metric]
     sizes: tuple[str, ...]
+    handed_over: Callable[[int], dict[str, bytes]] = lambda seed: {}
 
 
 @dataclass(frozen=True)

@@ -87,9 +87,7 @@ class Desk:
         before = folders.run_files(self._kept, self._handed)
         for name in before.keys() - now.keys():
             (self._kept / name).unlink()
-        for name, text in now.items():
-            (self._kept / name).parent.mkdir(parents=True, exist_ok=True)
-            (self._kept / name).write_text(text, encoding="utf-8")
+        folders.write_files(self._kept, now)
 
     def _serve(self) -> None:
         while not self._is_over.is_set():

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from course_utils.files.saving import save
+from course_utils.oncall.binaries import DATA
 from course_utils.oncall.declare import Case
 from course_utils.oncall.planting import Place
 
@@ -48,13 +49,13 @@ def hints(case: Case, planted: tuple[tuple[Place, ...], ...]) -> list[str]:
     """From a nudge to nearly the place, fault by fault."""
     found = []
     for number, places in enumerate(planted, start=1):
-        own = [place for place in places if place.lines or place.file.endswith(".jsonl")]
+        own = [place for place in places if place.lines or place.file.endswith(DATA)]
         of = f"fault {number}: " if len(case.faults) > 1 else ""
         files = ", ".join(dict.fromkeys(place.file for place in own))
         lines = [f"{p.file}, lines {min(p.lines)} to {max(p.lines)}" for p in own if p.lines]
         found += [
             f"{of}it was met in {', '.join(case.faults[number - 1].threads)}; read what people saw",
             f"{of}it stands in {files}",
-            f"{of}look at {'; '.join(lines) or f'the rows of {files}'}",
+            f"{of}look at {'; '.join(lines) or f'what {files} holds'}",
         ]
     return found

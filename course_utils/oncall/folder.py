@@ -16,6 +16,7 @@ from textwrap import fill
 from course_utils.errors import BadRequest, GraderFailed
 from course_utils.files.saving import save
 from course_utils.oncall import cases, odd_but_fine, planting, report, templates
+from course_utils.oncall.binaries import HANDED_OVER, TENSORS, as_bytes, as_text
 from course_utils.oncall.declare import Case, Files
 from course_utils.oncall.training import Trained, Trainers
 from course_utils.shown.wrap import WIDTH
@@ -23,7 +24,7 @@ from course_utils.shown.wrap import WIDTH
 KEPT, TICKET = ".oncall.json", "ticket.md"
 LEVELS = (1, 2, 3)
 AS_THEY_ARE, VARIED = 1, 2  # how a ticket's files are written
-MAX_BYTES = 2**21
+MAX_BYTES, MAX_TENSORS = 2**21, 2**24
 OF_THE_BOX = "Error in cpuinfo: "
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -159,12 +160,16 @@ def write(folder: Path, ticket: Ticket, trainers: Trainers) -> None:
             why="it took more time or memory than this machine gives",
             fix="try again with less running beside it, or another --seed",
         )
-    texts = files | {TICKET: _letter(case, trained), report.NAME: report.form(len(case.faults))}
+    texts = files | {
+        TICKET: _letter(case, files, trained),
+        report.NAME: report.form(len(case.faults)),
+    }
     texts["run/console.log"] = without_box(trained.console)
     texts[KEPT] = json.dumps(asdict(replace(ticket, handed=digest(files))))
+    binary = {f"base/{name}": data for name, data in base.items()} | trained.files
+    binary |= {n: as_bytes(n, texts.pop(n)) for n in list(texts) if n.endswith(TENSORS)}
     for name, text in texts.items():
         save(folder / name, text)
-    binary = {f"base/{name}": data for name, data in base.items()} | trained.files
     for name, data in binary.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
@@ -186,7 +191,7 @@ def seed_in(files: Files) -> int:
     return int(line.split(":")[1].split("#")[0])
 
 
-def _letter(case: Case, trained: Trained) -> str:
+def _letter(case: Case, files: Files, trained: Trained) -> str:
     about = templates.load(case.template).about
     made = {name.split("/")[1] for name in trained.files}
     left = ", ".join(f"`{name}`" for name in ("console.log", *sorted(made, reverse=True)))
@@ -201,7 +206,7 @@ def _letter(case: Case, trained: Trained) -> str:
 {fill(about + end, WIDTH)}
 
 `python train.py` runs it, some seconds on a CPU, from `base/` and `data/` with `config.yaml`. What
-the last run left is in `run/`: {left}.
+the last run left is in `run/`: {left}.{_handed_over(files)}
 
 ## What is asked
 
@@ -212,6 +217,19 @@ the last run left is in `run/`: {left}.
 3. `course oncall check` trains the fixed files twice, with other seeds, and measures the models
    itself: some twenty seconds, more on a busy machine.
 """
+
+
+def _handed_over(files: Files) -> str:
+    """What a letter says of a folder that an earlier job left."""
+    folders = sorted({name.rpartition("/")[0] for name in files if name.endswith(HANDED_OVER)})
+    if not folders:
+        return ""
+    said = (
+        f"`{folders[0]}/` was left by an earlier job. What it holds may be put right as well, in "
+        "the files that it has, or the run may do without it; values that were never there are "
+        "not taken."
+    )
+    return f"\n\n{fill(said, WIDTH)}"
 
 
 def read(folder: Path) -> Ticket:
@@ -247,6 +265,18 @@ def text_files(folder: Path, names: list[str]) -> Files:
     found = {}
     for name in names:
         path = folder / name
-        if path.is_file() and not path.is_symlink() and path.stat().st_size <= MAX_BYTES:
-            found[name] = path.read_text(encoding="utf-8", errors="replace")
+        if path.is_file() and not path.is_symlink() and path.stat().st_size <= max_bytes(name):
+            found[name] = as_text(name, path.read_bytes())
     return found
+
+
+def max_bytes(name: str) -> int:
+    """The most that a file of this name may have; one that has more is not read."""
+    return MAX_TENSORS if name.endswith(TENSORS) else MAX_BYTES
+
+
+def write_files(folder: Path, files: Files) -> None:
+    """Write files of a run as they stand on disk."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(as_bytes(name, text))

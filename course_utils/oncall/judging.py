@@ -12,7 +12,8 @@ from functools import partial
 
 import yaml
 
-from course_utils.oncall import descent, mechanism
+from course_utils.oncall import descent, mechanism, repairs
+from course_utils.oncall.binaries import HANDED_OVER, TENSORS
 from course_utils.oncall.declare import Files, Template, Verdict
 from course_utils.oncall.result import NothingMade, Result
 from course_utils.oncall.rows import as_rows
@@ -22,6 +23,7 @@ from course_utils.oncall.training import Trained
 MORE_CHARS = 4000  # that a fixed file may be longer, and that added ones may have
 MORE_BYTES = 1000  # of what a folder did not hold, compressed; of 213 fixes by others 349 at most
 MODULE = re.compile(r"[A-Za-z_]\w{0,40}\.py")
+ROWS_OR_TENSORS = (".jsonl", TENSORS)  # which have limits of their own
 LOST_ROWS = 0.1  # of the sound rows of a file
 LOOK_ALIKE = 0.02  # of all its rows: sound ones that look like the faulty, and are mended too
 MORE_STEPS, MORE_TOKENS, LEAST_TOKENS = 0.1, 1.8, 0.25
@@ -29,11 +31,14 @@ MORE_STEPS, MORE_TOKENS, LEAST_TOKENS = 0.1, 1.8, 0.25
 
 def refused(template: Template, healthy: Files, handed: Files, mended: Files) -> list[str]:
     """Forbidden differences between the folder handed out and the fixed one; runs nothing."""
-    problems = [f"{name} is gone" for name in handed if name not in mended]
-    if problems:
-        return problems
-    problems += _added_refused({k: text for k, text in mended.items() if k not in handed})
+    gone = [name for name in handed if name not in mended and not name.endswith(HANDED_OVER)]
+    if gone:
+        return [f"{name} is gone" for name in gone]
+    problems = _added_refused({k: text for k, text in mended.items() if k not in handed})
+    problems += repairs.problems(healthy, handed, mended)
     for name, text in handed.items():
+        if name not in mended or name.endswith(TENSORS):
+            continue
         if name.endswith(".jsonl"):
             problems += _rows_refused(name, healthy[name], text, mended[name])
         elif len(mended[name]) > len(text) + MORE_CHARS:
@@ -66,9 +71,9 @@ def _added_refused(added: Files) -> list[str]:
 
 
 def new_bytes(handed: Files, mended: Files) -> int:
-    """How much text and settings say that they did not say before, rows of data left out."""
+    """How much text and settings say that they did not say before; no rows, no tensors."""
     before, after = (
-        "".join(text for name, text in sorted(files.items()) if not name.endswith(".jsonl"))
+        "".join(text for name, text in sorted(files.items()) if not name.endswith(ROWS_OR_TENSORS))
         for files in (handed, mended)
     )
     return _compressed(before + after) - _compressed(before)

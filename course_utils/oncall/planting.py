@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from course_utils.oncall.binaries import DATA, HANDED_OVER
 from course_utils.oncall.declare import Case, Change, Fault, Files
 
 NEAR = 3  # lines around the planted ones that a report may name as well
@@ -101,8 +102,10 @@ def _is_undone(own: tuple[Place, ...], healthy: Files, handed: Files, fixed: Fil
     """Whether the lines of a fault are those of the healthy files again."""
     for place in own:
         was, now, is_now = (of.get(place.file, "") for of in (handed, healthy, fixed))
-        if place.file.endswith(".jsonl") and was != now and is_now != now:
-            return False
+        if place.file.endswith(DATA):
+            if now not in (was, is_now):
+                return False
+            continue
         for lines, old, new in _blocks(now, was):
             if place.lines & lines and (new not in is_now or (not new and old in is_now)):
                 return False
@@ -142,7 +145,7 @@ def _changes(file: str, before: str, after: str) -> list[Place]:
     """Each run of lines that differ, as a place with the lines of `after`."""
     if before == after:
         return []
-    if file.endswith(".jsonl"):
+    if file.endswith(DATA):
         return [Place(file, frozenset(), frozenset({"", "rows", "data"}))]
     old, new = before.splitlines(), after.splitlines()
     everywhere = Counter(word for line in {*old, *new} for word in _words([line]))
@@ -192,7 +195,9 @@ def is_at(place: Place, file: str, where: str) -> bool:
     >>> is_at(place, "train.py", "main, evaluate, train, load_model")
     False
     """
-    if file.strip().removeprefix("./").lower() != place.file.lower():
+    whole = place.file.rpartition("/")[0] if place.file.endswith(HANDED_OVER) else ""
+    named = file.strip().removeprefix("./").rstrip("/").lower()
+    if named not in (place.file.lower(), whole.lower() or None):  # a checkpoint as a whole
         return False
     if "" in place.names:
         return True

@@ -13,7 +13,7 @@ from course_utils.oncall.planting import Place, is_at
 NAME, MAX_CHARS = "report.yaml", 20_000
 ENTRY = """\
   - file:        # the file that holds it, or in which you fixed it: train.py, data/train.jsonl
-    where:       # one place: a line's number as handed out, a function or a key; of data, "rows"
+    where:       # one place: a line as handed out, a function, a key, a tensor; of data, "rows"
     class:       # one of the list below
     cause:       # what is wrong, in a sentence
     evidence:    # the numbers or lines that show it

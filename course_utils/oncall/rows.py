@@ -1,4 +1,4 @@
-"""Converts rows to JSON lines and back."""
+"""Converts rows to JSON lines and back, and settings to JSON."""
 
 import json
 
@@ -25,3 +25,8 @@ def as_rows(text: str) -> list[dict]:
     if not all(isinstance(row, dict) for row in rows):
         raise ValueError("a line is no JSON object")
     return rows
+
+
+def as_json(data: object) -> str:
+    """Settings, or a tokenizer, in the one layout that all of a ticket's have."""
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"

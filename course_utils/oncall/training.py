@@ -17,6 +17,7 @@ from course_utils.box.kind import PACKAGE, Kind, find_kind
 from course_utils.box.lines import Ended as Gone
 from course_utils.box.lines import hear, tell
 from course_utils.box.warm import Warm
+from course_utils.oncall.binaries import as_bytes
 from course_utils.oncall.declare import Files
 
 MODULE = "course_utils.oncall.box_side"
@@ -119,7 +120,7 @@ def _strip(folder: Path) -> None:
 def _sent(files: Files, base: dict[str, bytes], seed: int) -> dict[str, str]:
     settings = yaml.safe_load(files["config.yaml"]) | {"seed": seed}
     files = files | {"config.yaml": yaml.safe_dump(settings, sort_keys=False)}
-    whole = {name: text.encode() for name, text in files.items()}
+    whole = {name: as_bytes(name, text) for name, text in files.items()}
     whole |= {f"base/{name}": data for name, data in base.items()}
     return {name: base64.b64encode(data).decode() for name, data in whole.items()}
 

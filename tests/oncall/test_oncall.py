@@ -46,6 +46,7 @@ from course_utils.oncall import (
 from course_utils.oncall import check as checks
 from course_utils.oncall.actions import next_hint
 from course_utils.oncall.bench import drawing, running, score, stored
+from course_utils.oncall.binaries import TENSORS
 from course_utils.oncall.check import seeds_of, told
 from course_utils.oncall.check_result import SCHEMA, result_of
 from course_utils.oncall.declare import DoesNotFit, Edit, Verdict
@@ -62,6 +63,7 @@ from course_utils.oncall.proving import (
     variants,
 )
 from course_utils.oncall.rows import as_lines, as_rows
+from course_utils.oncall.tensors import as_tensors
 from course_utils.oncall.training import Trained, Trainers
 
 ROOT = Path(__file__).parents[2]
@@ -97,6 +99,8 @@ def test_every_case_can_be_planted_in_every_part_and_stays_readable():
                     ast.parse(text)
                 elif path.endswith(".jsonl"):
                     assert as_rows(text), name
+                elif path.endswith(TENSORS):
+                    assert as_tensors(text), name
                 else:
                     yaml.safe_load(text)
 

@@ -9,8 +9,10 @@ To add one:
    fix and threads from there. Give here what is not the same, such as a fix in these files.
 2. Write `cases/NAME.py`, with NAME as its id. NAME says what is wrong; readers never see it.
    `plant` replaces text of train.py, config.yaml or a helper (`Edit`, which must match exactly
-   once) or rows of the data (`EditRows`), the way people really do it. No comment in the new text
-   may give it away, and the planted code must read as what a colleague would write. Of several
+   once), rows of the data (`EditRows`), tensors of a checkpoint that an earlier job handed over
+   (`EditTensors`), or its settings or a tokenizer (`EditJson`), the way people really do it. Such
+   a file can be put right from what the folder holds: the judge takes no other values. No comment
+   in the new text may give it away, and planted code must read as a colleague's. Of several
    edits each is also undone alone, which must fail, unless `enough` names it. Level 2: the
    symptom shows far from the place (another file, another stage, another metric). Level 3: three
    faults in `faults`, in the order in which they come to light; each hides the next, and fixing

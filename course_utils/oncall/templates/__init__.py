@@ -9,6 +9,7 @@ import importlib
 import pkgutil
 from pathlib import Path
 
+from course_utils.oncall.binaries import as_text
 from course_utils.oncall.declare import Files, Template
 from course_utils.oncall.rows import as_lines
 
@@ -26,10 +27,12 @@ def load(name: str) -> Template:
 
 
 def healthy_files(template: Template, seed: int) -> Files:
-    """What the folder of a healthy run holds as text, its data drawn by `seed`."""
+    """What the folder of a healthy run holds but base/, its data drawn by `seed`."""
     folder = FOLDER / template.name / "files"
     own = {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.iterdir())}
-    return own | {path: as_lines(rows) for path, rows in template.rows(seed).items()}
+    rows = {path: as_lines(rows) for path, rows in template.rows(seed).items()}
+    others = {path: as_text(path, data) for path, data in template.handed_over(seed).items()}
+    return own | rows | others
 
 
 def fingerprint(template: Template) -> str:

@@ -42,7 +42,9 @@ def asked_by(export: Export) -> list[Sum]:
         return three
     if name == "choose_checkpoint":
         two = [Sum(one.question, one.answer + "000") for one in two]
-    return two if name == "sft_lora" else [*two[:48], *cents[:48]]
+    if name == "tokenised_rows":
+        return [Sum(one.question, one.answer + "00") for one in two]
+    return two if name in ("sft_lora", "teacher_replies") else [*two[:48], *cents[:48]]
 
 
 @torch.no_grad()
