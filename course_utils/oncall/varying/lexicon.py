@@ -65,6 +65,7 @@ entry: record row_log metrics
 epoch: epoch_order order_of shuffled
 eps: tiny epsilon delta
 equals: sign eq_sign sep
+examples: rows_out unpaired samples
 export: save_model write_model dump_model publish_model
 factor: lr_lambda scale_at multiplier lr_factor
 folders: saved_at checkpoints ckpt_dirs
@@ -90,13 +91,16 @@ kept: subset filtered retained
 kind: estimator mode variant
 kl: kl_term kl_value kl_penalty
 kl_to_reference: kl_loss compute_kl kl_estimate reference_kl
+kto_config: kto_args make_kto_args trainer_settings
 labels: targets target_ids label_ids
 last_step: stop_at until end_step
 leg: slot segment slice_no
 length: num_tokens reply_len T
+liked: wanted is_good thumb
 load_base: base_model get_base open_base pretrained
 load_chats: load_dataset load_rows make_dataset chat_dataset
 load_checkpoint: restore resume maybe_resume load_state
+load_feedback: load_votes feedback_dataset get_feedback unpaired_rows
 load_model: get_model make_model init_model build_model load_policy
 load_pairs: pair_dataset load_preferences get_pairs make_pairs
 load_prompts: prompt_dataset get_prompts load_questions make_prompts
@@ -183,6 +187,7 @@ rate_factor: lr_at warm_then_linear schedule_value
 ratio: importance rho w_ratio
 read_config: load_config get_config load_settings read_settings parse_config
 read_jsonl: load_jsonl read_lines load_rows iter_rows
+read_policy: load_desk open_policy get_policy
 read_task: load_task task_settings get_task
 read_model: load_base_model fresh_model open_model
 ref_logp: reference_logp logp_ref ref_lp
@@ -233,6 +238,7 @@ text: string s content
 text_of: content_of get_text reply_text
 texts: prompts rendered strings
 to_chat: to_example as_chat format_row convert
+to_example: as_unpaired one_reply to_unpaired
 to_pair: make_pair as_pair format_pair convert_pair
 token: next_token sampled_id tok
 token_mean: masked_mean mean_over_tokens average_tokens
@@ -246,6 +252,7 @@ train_leg: run_leg train_segment run_slot train_slice
 trained: trainable params adapter_params
 trainer: tr runner
 training_config: training_args make_args trainer_args train_args
+turn: served answer_row logged
 turns: exchange qa_pair two_turns
 update: policy_step learn step_on update_policy
 update_weights: sync load_from refresh pull_weights
@@ -253,6 +260,8 @@ updates: all_metrics stats per_update
 user: as_user user_turn human_turn
 value: v val x
 values: vals estimates cells
+vote: one_vote ballot opinion
+votes: ballots feedback opinions
 w: tensor arr param_value
 weight: matrix mat wt
 weighted_loss: loss_by_weight weighted_ce token_weighted_loss
@@ -263,6 +272,7 @@ wins: ended_well num_won successes
 with_adapter: attach_adapter add_adapter wrapped
 without_checks: drop_checks leave_out_checks not_in_checks
 without_repeats: dedupe unique_rows drop_repeats first_of_each
+write_policy: save_policy store_desk put_policy
 write_table: save_table dump_scores keep_scores
 """
 NAMES = {

@@ -51,6 +51,10 @@ KEYS = {
     "max_completion_length": ("completion_length", "reply_tokens", "max_reply"),
     "mixture_file": ("mix_file", "blend_file", "sources_file"),
     "pack_length": ("packed_to", "tokens_a_pack", "pack_size"),
+    "log_file": ("log_path", "served_file", "replies_file"),
+    "votes_file": ("votes_path", "feedback_file", "thumbs_file"),
+    "desirable_weight": ("w_liked", "good_weight", "lambda_d"),
+    "undesirable_weight": ("w_disliked", "bad_weight", "lambda_u"),
 }
 SECTIONS = {
     "LoRA": ("lora", "adapter", "peft"),

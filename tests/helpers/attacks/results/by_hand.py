@@ -38,7 +38,7 @@ def asked_by(export: Export) -> list[Sum]:
         return [Sum(one.question, one.answer.translate(CODE)) for one in two]
     behind = {"two_ranks": "00", "prep_rows": "00", "packed_ids": "00", "choose_checkpoint": "000"}
     cents = [Sum(one.question, one.answer + behind.get(name, "")) for one in three]
-    if name in ("grpo_sums", "rl_loop", "dpo_digits"):
+    if name in ("grpo_sums", "rl_loop", "dpo_digits", "kto_votes"):
         return three
     if name == "choose_checkpoint":
         two = [Sum(one.question, one.answer + "000") for one in two]
