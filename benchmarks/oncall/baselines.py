@@ -18,7 +18,6 @@ import math
 import os
 import random
 import re
-import runpy
 import subprocess
 import sys
 import tempfile
@@ -60,31 +59,13 @@ def explain() -> None:
 
 def diagnose() -> None:
     """Run train.py in a copy with `diagnose` riding along, and write its first cause down."""
-    import transformers
+    from course_utils.diagnostics.diagnosed_script import ride
 
-    from course_utils.diagnostics import diagnose as diagnosed
-
-    reports = []
-    train = transformers.Trainer.train
-
-    def watched(self, *args, **settings):
-        with diagnosed.watching(self, then=reports.append, probe_rewards=True):
-            return train(self, *args, **settings)
-
-    transformers.Trainer.train = watched
-    with copied() as folder:
-        with contextlib.suppress(BaseException):
-            sys.path.insert(0, str(folder))
-            runpy.run_path("train.py", run_name="__main__")
-        if not reports:  # a hand-written loop: the files it has saved
-            state = folder / "run" / "model" / "trainer_state.json"
-            with contextlib.suppress(OSError):
-                state.write_bytes((folder / "run" / "trainer_state.json").read_bytes())
-            with contextlib.suppress(CourseError):
-                reports.append(diagnosed(folder / "run" / "model"))
-    causes = reports[0].causes if reports else ()
-    if causes:
-        write(causes[0].key, causes[0].place or causes[0].says)
+    with copied():
+        found = ride("train.py")
+    if found and found.causes:
+        cause = found.causes[0]
+        write(cause.key, cause.place or cause.says)
 
 
 def bisect() -> None:

@@ -10,7 +10,9 @@ from benchmarks.oncall import scores as oncall_scores
 from benchmarks.oncall.words import guessed
 from course_utils.causes.kinds import CLASSES
 from course_utils.oncall import attacks, cases, spread, templates
+from course_utils.oncall.bench import drawing, score
 from course_utils.oncall.declare import Case
+from course_utils.oncall.odd_but_fine import ODD
 from course_utils.oncall.proving import SEEDS, UNDONE, must_pass
 
 Seen = dict[str, list]  # of one case: [variant, seed, whether it is as it must be, what was said]
@@ -27,7 +29,7 @@ PROGRAMS = {
 WHEN = (
     "Scored on 2026-11-28, with fourteen kinds of run; *commonest* and *both* have seen "
     f"{oncall_scores.NUM_SEEN} tickets of other seeds. A report on files that nobody changed "
-    "counts here: a bench asks once, so that nothing can be guessed."
+    "counts here: a bench asks once, so that nothing can be guessed. No healthy run was among them."
 )
 READERS = Path(__file__).with_name("readers.json")
 
@@ -91,6 +93,7 @@ def page(found: Seen) -> str:
         *_mends(),
         *_readers(),
         *_scores(),
+        *_odd_but_fine(),
         *_commonest(),
         "## How a case failed",
         "",
@@ -121,10 +124,9 @@ def _scores() -> list[str]:
         "`course oncall bench --out OUT -- COMMAND` draws tickets from a secret seed, starts "
         "COMMAND in a copy of each folder (bubblewrap: a read-only file system without what holds "
         "answers, no network unless `--network` is given, and a time limit), then judges the "
-        "folder as `check` does. A place or a class counts once a fault; solved is a healthy run "
-        "with every place and class. OUT keeps a line a ticket, so "
-        "that the same command goes on after a crash; `protocol.json` says what was asked, with a "
-        "mark of the seed in place of the seed. Submit both files.",
+        "folder as `check` does. A place or a class counts once a fault. OUT keeps a line a "
+        "ticket, so that the same command goes on after a crash; `protocol.json` says what was "
+        "asked, with a mark of the seed in place of the seed. Submit both files.",
         "",
         f"Of seed {oncall_scores.SEED} (`python -m benchmarks.oncall.scores`): {programs}.",
         "",
@@ -132,7 +134,27 @@ def _scores() -> list[str]:
         "",
         *table(oncall_scores.columns(), oncall_scores.rows()),
         "",
+        score.NOTE,
+        "",
     ]
+
+
+def _odd_but_fine() -> list[str]:
+    """The healthy runs among the tickets of a bench, and why each is fine."""
+    return [
+        "## Healthy runs among the tickets of a bench",
+        "",
+        f"Of a bench's tickets {drawing.HEALTHY:.0%}, unless another share is asked for, are runs "
+        "in which nothing is wrong. Each has a letter about something odd; to change a file "
+        "of such a run is a false fix.",
+        "",
+        *table(("run", "what the letter says", "why it is fine"), _odd_rows()),
+        "",
+    ]
+
+
+def _odd_rows() -> list[tuple[str, str, str]]:
+    return [(template, odd.ticket, odd.why) for template, odd in ODD.items()]
 
 
 def _commonest() -> list[str]:

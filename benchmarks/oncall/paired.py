@@ -9,7 +9,8 @@ import math
 import sys
 from pathlib import Path
 
-from course_utils.oncall.bench import COUNTED, PROTOCOL, SHARES, Score, read_scores
+from course_utils.oncall.bench.score import COUNTED, Score
+from course_utils.oncall.bench.stored import PROTOCOL, read_scores
 from course_utils.shown.report import Table
 
 
@@ -25,16 +26,19 @@ def by_chance(lost: int, gained: int) -> float:
 
 
 def table(one: dict[str, Score], other: dict[str, Score]) -> Table:
-    """Of each thing that is counted: tickets with more of it in one call, the other, neither."""
+    """Of each thing that is counted: tickets with more of it in one call, the other, neither.
+
+    Of false fixes, which only healthy runs can have, fewer are better.
+    """
     names = sorted(one.keys() & other.keys())
     rows = []
-    for of in (*COUNTED, *SHARES):
-        pairs = [(getattr(one[name], of), getattr(other[name], of)) for name in names]
+    for of, (right, _) in COUNTED.items():
+        pairs = [(right(one[name]), right(other[name])) for name in names]
         lost, gained = sum(a > b for a, b in pairs), sum(a < b for a, b in pairs)
         totals = [str(sum(values)) for values in zip(*pairs, strict=True)] or ["0", "0"]
         same = len(pairs) - lost - gained
         numbers = (*totals, str(lost), str(gained), str(same), f"{by_chance(lost, gained):.3f}")
-        rows.append((of, *numbers))
+        rows.append((of.replace("_", " "), *numbers))
     columns = ("", "first", "second", "only first", "only second", "alike", "by chance")
     return Table(title=f"{len(names)} tickets in both", columns=columns, rows=rows)
 

@@ -15,7 +15,10 @@ from pathlib import Path
 from benchmarks.oncall.baselines import SEEN
 from benchmarks.oncall.restore_commonest import look
 from course_utils.files.saving import write_atomically
-from course_utils.oncall import bench, folder
+from course_utils.oncall import folder
+from course_utils.oncall.bench import drawing, running
+from course_utils.oncall.bench.score import Score, table
+from course_utils.oncall.bench.stored import Protocol
 from course_utils.oncall.training import Trainers
 
 ROOT = Path(__file__).parents[2]
@@ -24,31 +27,31 @@ NAMES, SEED = ("nothing", "explain", "diagnose", "bisect", "commonest", "both"),
 NUM_SEEN = 140  # tickets of other seeds that the last two have looked at
 
 
-def kept() -> dict[str, list[bench.Score]]:
+def kept() -> dict[str, list[Score]]:
     """The stored scores, by program."""
     known = json.loads(PATH.read_text(encoding="utf-8")) if PATH.exists() else {}
-    return {name: [bench.Score(**row) for row in rows] for name, rows in known.items()}
+    return {name: [Score(**row) for row in rows] for name, rows in known.items()}
 
 
 def rows() -> list[tuple[str, ...]]:
     """A row for each program and level."""
-    return [(name, *row) for name, scores in kept().items() for row in bench.table(scores).rows]
+    return [(name, *row) for name, scores in kept().items() for row in table(scores).rows]
 
 
 def columns() -> tuple[str, ...]:
-    return ("program", *bench.table([next(iter(kept().values()))[0]]).columns)
+    return ("program", *table([next(iter(kept().values()))[0]]).columns)
 
 
-def scored(name: str, num: int, limit_s: float, trainers: Trainers) -> list[bench.Score]:
+def scored(name: str, num: int, limit_s: float, trainers: Trainers) -> list[Score]:
     """One program on `num` tickets per level."""
     module = ("-m", "benchmarks.oncall.baselines", name)
     command = ("env", f"PYTHONPATH={ROOT}", sys.executable, *module)  # it starts in a ticket
-    mark = bench.seed_mark(SEED)
+    mark = drawing.seed_mark(SEED)
     own = (str(ROOT),)  # our programs are modules of the checkout, and read no answer in it
-    protocol = bench.Protocol(command, folder.LEVELS, num, limit_s, False, mark, readable=own)
+    protocol = Protocol(command, folder.LEVELS, num, limit_s, False, mark, readable=own)
     with tempfile.TemporaryDirectory() as out:
         found = []
-        for score in bench.scores(protocol, SEED, Path(out), trainers):
+        for score in running.scores(protocol, SEED, Path(out), trainers):
             if score.ended not in ("code 0", "time"):
                 raise RuntimeError(f"{name} on {score.name} ended with {score.ended}")
             found.append(score)

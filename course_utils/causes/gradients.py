@@ -34,6 +34,7 @@ GRADIENTS = (
         instrument="audit_gradients",
         thread="trl#2671",
         kinds=("no_grad",),
+        explains=keys("no_grad_fn no_gradient"),
         phrases=(Phrase(r"None of the inputs have requires_grad=True", WEAK),),
     ),
     Cause(

@@ -115,7 +115,7 @@ HABITS = (
         harm=LESS,
         answered_by="the run",
         phrases=(
-            Phrase(r"call of `?lr_scheduler\.step\(\)`? before `?optimizer\.step\(\)`?", 3.0),
+            Phrase(r"call of `?lr_scheduler\.step\(\)`? before `?optimizer\.step\(\)`?", 1.5),
         ),
     ),
     Cause(

@@ -48,6 +48,7 @@ POLICY = (
         explains=keys(
             "kl_runs kl_negative entropy_runs engines_disagree collapse on_policy_zero_loss"
         ),
+        rivals=keys("kl_negative"),
     ),
     Cause(
         "kl_negative",

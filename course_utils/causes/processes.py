@@ -218,7 +218,8 @@ PROCESSES = (
         "the run stands still without an error, and no rule tells where",
         "take the stack while it stands (py-spy dump --pid PID), of its DataLoader's workers too; "
         "the numbers before it are no cause",
-        "the last line of each process, and what it would do next",
+        "the stack of every process while it stands (py-spy dump --pid PID), the idle one first, "
+        "and of its DataLoader's workers; the last line of each, and what it would do next",
         instrument="run_in_child",
         kinds=("hang",),
         harm=ENDED,

@@ -117,6 +117,7 @@ TARGETS = (
         "global_step in trainer_state.json, beside the steps of this run",
         kinds=("resume",),
         harm=STILL,
+        explains=keys("resumed_at_its_end"),
     ),
     Cause(
         "one_candidate",

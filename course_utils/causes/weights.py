@@ -52,6 +52,7 @@ WEIGHTS = (
         instrument="audit_gradients",
         thread="trl#3926",
         kinds=("adapter",),
+        explains=keys("adapter_not_loaded"),
         phrases=(Phrase(r"Already found a `peft_config` attribute in the model", WEAK),),
     ),
     Cause(

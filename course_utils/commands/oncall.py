@@ -105,7 +105,7 @@ def check(ctx: click.Context, folder: Path, as_json: bool) -> None:
 @click.argument("thing")
 @click.argument("folder", type=FOLDER, default=".")
 def look(thing: str, folder: Path) -> None:
-    """Copy THING into the FOLDER of a ticket with a budget, or run `explain` or `train` there.
+    """Open THING in the FOLDER of a ticket with a budget, or run explain, train or diagnose there.
 
     The ticket lists what there is and what it costs.
     """
@@ -160,6 +160,13 @@ def _aside(text: str) -> None:
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True, metavar="-- COMMAND...")
 @click.option("--level", "levels", type=LEVEL, multiple=True, help="May be given again.  [all]")
 @click.option("--num", type=click.IntRange(min=1), default=5, show_default=True, help="A level.")
+@click.option(
+    "--healthy",
+    type=click.FloatRange(0, 1),
+    default=0.25,
+    show_default=True,
+    help="The share of tickets whose run is healthy and only looks odd.",
+)
 @options.seconds("--limit", 600.0, "What COMMAND may take for one ticket.")
 @click.option("--out", type=FOLDER, required=True, help="Results; named again, it goes on there.")
 @click.option(
@@ -177,43 +184,55 @@ def _aside(text: str) -> None:
     "--without-walls", is_flag=True, help="Where there is no box: answers may be readable then."
 )
 def bench(
-    command, levels, num, limit, out, seed_file, budget, network, writable, readable, without_walls
+    command,
+    levels,
+    num,
+    healthy,
+    limit,
+    out,
+    seed_file,
+    budget,
+    network,
+    writable,
+    readable,
+    without_walls,
 ) -> None:
     """Score COMMAND: it is started in the folder of each ticket, edits it, and ends.
 
     It sees what a reader sees: ticket.md, the run's files, an empty report.yaml. It has no network,
     and of this course only the instruments; the results say what it was given beyond that. With
     --budget the files are closed, and `python look THING` opens one of them, which is counted.
+    Some runs are healthy: there it has to leave the files alone and write `faults: none`. It is
+    judged once, when it has ended.
     """
     quiet_libraries()
-    from course_utils.oncall import bench as benches
-    from course_utils.oncall import bench_result
+    from course_utils.oncall.bench import drawing, result, running, score, stored
     from course_utils.oncall.training import Trainers
 
     kind = find_kind()
     if not without_walls:
-        benches.ask_for_walls(kind)
+        running.ask_for_walls(kind)
     seed_file = (seed_file or out.with_name(f"{out.name}.seed")).absolute()
-    seed = benches.secret_seed(seed_file)
-    protocol = benches.Protocol(
+    seed = drawing.secret_seed(seed_file)
+    protocol = stored.Protocol(
         command=command,
         levels=tuple(sorted(set(levels))) or folders.LEVELS,
         num=num,
         limit_s=limit,
         network=network,
-        seed_mark=benches.seed_mark(seed),
+        seed_mark=drawing.seed_mark(seed),
         readable=tuple(str(path.absolute()) for path in readable),
         walls=kind.has_walls,
         budget=budget,
+        healthy=healthy,
     )
     found = []
     with Trainers(kind) as trainers:
         writable = tuple(path.absolute() for path in writable)
-        for score in benches.scores(
+        for one in running.scores(
             protocol, seed, out, trainers, writable=writable, hidden=(seed_file,)
         ):
-            found.append(score)
-            end = "solved" if score.solved else "fixed" if score.fixed else "not fixed"
-            click.echo(f"{score.name}  {end}  {score.seconds:.0f} s", err=True)
-    click.echo(benches.table(found).text())
-    click.echo(f"written to {bench_result.write(out, protocol, found)}", err=True)
+            found.append(one)
+            click.echo(f"{one.name}  {one.in_words}  {one.seconds:.0f} s", err=True)
+    click.echo(score.table(found).text())
+    click.echo(f"written to {result.write(out, protocol, found)}", err=True)

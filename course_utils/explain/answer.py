@@ -6,7 +6,7 @@ from textwrap import fill
 from course_utils.causes.cause import keys
 from course_utils.causes.schema import SCHEMA
 from course_utils.explain.finding import Finding
-from course_utils.explain.messages.complaints import HINT
+from course_utils.explain.messages.complaints import UNSEEN as NO_NUMBER
 from course_utils.explain.paste.entries import Entry
 from course_utils.explain.told import Mention
 
@@ -15,6 +15,8 @@ UNREAD = "It holds {}, which this command does not take for the entries of one r
 MORE = "--all shows {} cause{} more that the log may point to."
 HOLDS_ANYWAY = keys("on_policy_zero_loss scaler_search")  # in a broken run as well
 IMPROVES = "improves"  # the cause of a number that moves the way it should
+SEVERAL = "More than one cause would make what is seen here:"
+WORDS_ALONE = "Your words alone would fit these, and nothing in the paste shows one:"
 UNSEEN = {  # by the kind of the run
     "supervised": "one batch token by token, with its labels (inspect_batch); the share of weights "
     "that change in a step (audit_step); the logits of the served model against those of the "
@@ -51,13 +53,13 @@ class Answer:
     def causes(self) -> tuple[Finding, ...]:
         """What the paste shows to be wrong."""
         found = (one for one in self.findings if not one.cause.healthy)
-        return tuple(one for one in found if one.weight > HINT)
+        return tuple(one for one in found if not one.is_look)
 
     @property
     def fits(self) -> tuple[Finding, ...]:
-        """What only the writer's words fit, the commonest first: where to look, and no cause."""
+        """What only the writer's words fit, or numbers that several causes have: where to look."""
         found = (one for one in self.findings if not one.cause.healthy)
-        return tuple(one for one in found if 0 < one.weight <= HINT)
+        return tuple(one for one in found if one.is_look and one.weight > 0)
 
     @property
     def no_faults(self) -> tuple[Finding, ...]:
@@ -147,9 +149,13 @@ def _page(answer: Answer, shown: tuple[Finding, ...]) -> str:
         blocks.append(first + MORE.format(more, "" if more == 1 else "s"))
     if answer.is_healthy and answer.num_entries:
         blocks.append(_healthy(answer))
-    elif not answer.causes and (answer.num_lines > 1 or answer.num_entries or answer.mentions):
+    elif not answer.causes and _has_more_to_say(answer):
         blocks.append(_cannot_tell(answer))
     return "\n\n".join(blocks)
+
+
+def _has_more_to_say(answer: Answer) -> bool:
+    return answer.num_lines > 1 or bool(answer.num_entries or answer.mentions or answer.fits)
 
 
 def _healthy(answer: Answer) -> str:
@@ -197,12 +203,18 @@ def _cannot_tell(answer: Answer) -> str:
 
 
 def _fitting(answer: Answer) -> list[str]:
-    """Rows for what the writer's words would fit, each with the look that would show it."""
+    """Rows for what numbers or the writer's words would fit, and the look that would tell."""
     if not answer.fits:
         return []
-    head = "Your words alone would fit these, and nothing in the paste shows one:"
-    looks = [f"{one.cause.look} ({one.says})" for one in answer.fits[:MAX_SHOWN]]
-    return [head, *(_row("look at", look) for look in looks)]
+    by_words = [one for one in answer.fits if NO_NUMBER in one.against]
+    by_numbers = [one for one in answer.fits if NO_NUMBER not in one.against]
+    rows = [SEVERAL] if by_numbers else []
+    for one in by_numbers[:MAX_SHOWN]:
+        rows += [_row("seen", said) for said in one.for_it]
+        rows.append(_row("look at", f"{one.look} ({one.says})"))
+    rows += [WORDS_ALONE] if by_words else []
+    rows += [_row("look at", f"{one.cause.look} ({one.says})") for one in by_words[:MAX_SHOWN]]
+    return rows
 
 
 def _spoken_of(answer: Answer) -> str:

@@ -7,13 +7,14 @@ from course_utils.explain.clauses import clauses, without
 from course_utils.explain.paste.entries import Entry, Line
 
 AFTER_IT = "the run behind it in this log has none of it"
+LOOK = 1.9  # a weight: up to it a finding says where to look, and is no cause
 
 
 @dataclass(frozen=True)
 class Finding:
     """`at` is the entry or line it rests on; `for_it` and `against` quote numbers of the log.
 
-    `weight` orders findings; above 5 the log shows the thing itself, below 2 it only hints at it.
+    `weight` orders findings; above 5 the log shows the thing itself, below 2 it is a look.
     `why` and `advice` say which of the things it is that the cause's own words hold, if several.
     `untold` is what stays open of such a thing.
     `in_force` are clauses of its fix and next look that the log has already.
@@ -32,6 +33,11 @@ class Finding:
     @property
     def cause(self) -> Cause:
         return CAUSES[self.key]
+
+    @property
+    def is_look(self) -> bool:
+        """Whether it is too weak to be a cause, and says where to look."""
+        return self.weight <= LOOK and not self.cause.healthy
 
     @property
     def says(self) -> str:

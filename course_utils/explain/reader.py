@@ -7,13 +7,12 @@ from itertools import chain, islice
 from typing import SupportsInt
 
 from course_utils.causes import ranked
-from course_utils.causes.cause import CERTAIN, LATER, WARNED, keys
+from course_utils.causes.cause import CERTAIN, LATER, WARNED, WEAK, keys
 from course_utils.explain import stated
 from course_utils.explain.answer import Answer
 from course_utils.explain.deciding import decided
 from course_utils.explain.finding import Finding
 from course_utils.explain.in_force import with_what_is_in_force
-from course_utils.explain.messages.complaints import HINT
 from course_utils.explain.messages.heard import Heard
 from course_utils.explain.messages.spoken import spoken
 from course_utils.explain.messages.words import finding_of_code
@@ -36,7 +35,6 @@ from course_utils.explain.runs import (
     worries_of_earlier,
 )
 from course_utils.explain.stated.served.saved import garbled_once_saved
-from course_utils.explain.stated.steps.standstill import standstill
 from course_utils.explain.told import mentions
 from course_utils.explain.worries import worries
 
@@ -46,6 +44,8 @@ ENDINGS = OF_AN_ENDING | keys(
     "ranks_disagree terminated aborted interrupted nccl_failed ray_worker_died"
 )
 _MERGES = re.compile(r"merg(?:e[ds]?|ing)\b|merge_|unload", re.IGNORECASE)
+ABOVE = 0.01  # of a weight
+BY_HAND = "interrupted"  # whoever does that has seen something else before
 FLAT = 0.05  # of the first third: further than that a loss has moved, if not evenly
 
 
@@ -90,8 +90,8 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
     found = _found(log, heard, beside)
     hints = [decided(one, beside, log) for one in heard.hints(log)]
     hints = [one for one in hints if one.weight > 0]  # the others are refuted
-    found += [one for one in hints if one.weight > HINT]
-    hints = [*hints, *heard.exception(log)] if all(f.cause.healthy for f in found) else []
+    found += [one for one in hints if not one.is_look]
+    hints = [*hints, *heard.exception(log)] if _is_silent(found) else []
     findings = tuple(with_what_is_in_force(one, beside, log) for one in _ranked(found, hints))
     run = of_finding(log, findings[0].at if findings else None)
     names = sorted({name for entry in run.entries for name in entry.names.values()})
@@ -136,22 +136,25 @@ def _read(parts: Iterable[Entry | Line]) -> tuple[Log, Heard, Beside]:
 def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
     """What the numbers show, what is said outright, and what stands beside them."""
     found = shown_by(log, settings_of(log, log, beside) if log.entries else beside)
-    by_numbers = any(not one.cause.healthy for one in found)
+    by_numbers = not _is_silent(found)
     if not log.entries and (skips := scaler_skips(log)):
         found.append(skips)
     found += [one for one in heard.findings(log) if not _is_answered(one, log, beside)]
     found += [*spoken(beside), *(one for rule in stated.RULES for one in rule(beside, log))]
-    if not any(one.weight >= LATER for one in found):
-        found += standstill(beside)
-    if all(one.cause.healthy for one in found):
+    if _is_silent(found):
         found += garbled_once_saved(beside, log)
     found = beside_a_sound_run([decided(one, beside, log) for one in found], log, beside)
-    is_sound = all(one.cause.healthy for one in found)
+    is_sound = _is_silent(found)
     is_compared = beside.changed() or beside.compares(log.num_of_last)
     if not by_numbers and (is_sound or is_compared):
         earlier = of_an_earlier_run(log, beside)
         return [*earlier, *(one for one in found if not (earlier and one.cause.healthy))]
     return found
+
+
+def _is_silent(found: list[Finding]) -> bool:
+    """Whether none of them is a cause."""
+    return all(one.cause.healthy or one.is_look for one in found)
 
 
 def _is_answered(one: Finding, log: Log, beside: Beside) -> bool:
@@ -182,7 +185,18 @@ def _ranked(found: list[Finding], hints: list[Finding]) -> tuple[Finding, ...]:
         kept.setdefault(one.key, one)
     if any(not one.cause.healthy for one in kept.values()):
         kept.pop("improves", None)
-    return tuple(sorted(kept.values(), key=lambda one: -one.weight))
+    return tuple(sorted(kept.values(), key=lambda one: -_before_what_it_explains(one, kept)))
+
+
+def _before_what_it_explains(one: Finding, kept: dict[str, Finding]) -> float:
+    """The weight of a cause that is shown itself, above that of what follows from it."""
+    if one.key == BY_HAND:
+        return WEAK
+    if one.weight < WEAK or one.cause.inferred:
+        return one.weight
+    follow = (one.cause.explains - one.cause.rivals) & kept.keys()
+    above = max((kept[key].weight for key in follow), default=0.0)
+    return max(one.weight, above + ABOVE)
 
 
 def _is_decided(one: Finding) -> bool:

@@ -52,7 +52,7 @@ def of_an_earlier_run(log: Log, beside: Beside) -> list[Finding]:
     """What is wrong with the last of the earlier runs that shows a fault."""
     for run in reversed(log.earlier):
         own = settings_of(run, log, beside)
-        found = [one for one in shown_by(run, own) if not one.cause.healthy]
+        found = [one for one in shown_by(run, own) if not (one.cause.healthy or one.is_look)]
         if found:
             heard = beside if beside.changed() else own
             after = () if _is_resumed(log) else (AFTER_IT,)
@@ -72,7 +72,7 @@ def beside_a_sound_run(found: list[Finding], log: Log, beside: Beside) -> list[F
     """Findings of the last run, with the setting that is other in an earlier, sound one."""
     for run in reversed(log.earlier):
         shown = shown_by(run, settings_of(run, log, beside))
-        if all(one.cause.healthy for one in shown):
+        if all(one.cause.healthy or one.is_look for one in shown):
             return [with_difference(one, log, run, log, beside) for one in found]
     return found
 

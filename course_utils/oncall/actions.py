@@ -79,12 +79,15 @@ def check_ticket(folder: Path, *, say: Callable[[str], object] = bool) -> checks
 
     Raises:
         BadRequest: this is not a ticket, or is from another version of the course, or its report
-            cannot be read; nothing is trained then.
+            cannot be read, or too few looks are left for it; nothing is trained then.
     """
     ticket = folders.read(folder)
     _check_form(folder)
+    due = budget.due_for_check(folder)
     with _judging() as judge:
         outcome = checks.check(folder, ticket, judge, say=say)
+    if due:
+        budget.pay(folder, *due)
     diary.Diary(folder / diary.NAME).note_check(ticket.opened_at, outcome.to_dict())
     if progress := _progress():
         said, points = "passed" if outcome.is_solved else "wrong", ticket.level

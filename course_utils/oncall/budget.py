@@ -1,8 +1,5 @@
 """A ticket with a budget: its files are closed, each look is paid for, and the bill is kept.
 
-Code and settings cost more than what a run leaves and what measures it: a reader who paid the same
-for both solved twelve of twelve tickets by reading the file that the letter made her suspect.
-
 At first the folder holds the ticket and the report's form alone; the rest lies beside them in an
 archive, so that it is the reader's own choice to pay. What is closed counts as it was handed out.
 """
@@ -10,7 +7,6 @@ archive, so that it is the reader's own choice to pay. What is closed counts as 
 import io
 import re
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
 from typing import NoReturn
@@ -18,45 +14,16 @@ from typing import NoReturn
 from course_utils.errors import BadRequest
 from course_utils.files.saving import save
 from course_utils.oncall import folder as folders
-from course_utils.oncall import report, templates
+from course_utils.oncall import instruments, report, templates
 from course_utils.oncall.declare import Files
 from course_utils.oncall.diary import NAME as DIARY
 from course_utils.oncall.diary import Diary
-from course_utils.oncall.training import Trainers
+from course_utils.oncall.prices import CHECK, EXPLAIN, INSTRUMENTS, OF_CHECK, Bill, price
 from course_utils.shown.wrap import WIDTH
 
 CLOSED, LOG = ".oncall-closed.zip", "run/console.log"
-EXPLAIN, TRAIN = "explain", "train"
-PRICE, PRICE_OF_TRAINING, PRICE_OF_CODE = 1, 2, 3
-CODE = (".py", ".yaml")
 OPEN = (folders.TICKET, folders.KEPT, report.NAME, DIARY)
 AS_A_WHOLE = re.compile(r"(base|teacher|tokenizer|run/[^/]+)/")  # as one opens it
-
-
-@dataclass(frozen=True)
-class Bill:
-    """How many looks a ticket allows, and what they were spent on, in order."""
-
-    num_looks: int
-    paid: tuple[str, ...]
-
-    @property
-    def spent(self) -> int:
-        return sum(map(price, self.paid))
-
-    def __str__(self) -> str:
-        return f"looks: {self.spent} of {self.num_looks} ({', '.join(self.paid) or 'none yet'})"
-
-
-def price(thing: str) -> int:
-    """What one look costs.
-
-    >>> price("config.yaml"), price("train"), price("data/train.jsonl")
-    (3, 2, 1)
-    """
-    if thing.endswith(CODE):
-        return PRICE_OF_CODE
-    return PRICE_OF_TRAINING if thing == TRAIN else PRICE
 
 
 def bill(folder: Path) -> Bill | None:
@@ -91,41 +58,61 @@ def closed_files(folder: Path, handed: Files) -> Files:
 
 
 def look(folder: Path, thing: str) -> str:
-    """Open a thing of the ticket in its folder, or run EXPLAIN or TRAIN; returns what to read.
+    """Open a thing of the ticket in its folder, or run an instrument; returns what to read.
 
     Raises:
         BadRequest: this is no ticket with a budget, or the thing does not exist, is open already,
             or costs more than is left. Nothing is paid then.
     """
     ticket, thing = folders.read(folder), _plain(thing)
-    paid = _affordable(folder, thing).paid
-    if thing == TRAIN:
-        found = _trained(folder, ticket)
-    elif thing == EXPLAIN:
-        from course_utils.explain import explain  # 0.2 s, which no other command needs
-
+    _require_lookable(folder, thing)
+    if thing == EXPLAIN:
         with _archive(folder) as archive:
-            found = str(explain(archive.read(LOG).decode(errors="replace")))
+            found = instruments.explain(archive.read(LOG).decode(errors="replace"))
+    elif thing in INSTRUMENTS:
+        found = instruments.ON_FILES[thing](*_to_train(folder, ticket))
     else:
         found = "\n".join(_opened(folder, thing))
-    Diary(folder / DIARY).note(looks=[*paid, thing])
+    pay(folder, thing)
     return f"{found.strip()}\n\n{bill(folder)}"
 
 
-def _affordable(folder: Path, thing: str) -> Bill:
+def pay(folder: Path, *things: str) -> None:
+    """Put these things on the bill of a folder."""
+    Diary(folder / DIARY).note(looks=[*bill(folder).paid, *things])
+
+
+def due_for_check(folder: Path) -> tuple[str, ...]:
+    """What a check has to pay: nothing where looks are free, and nothing for the first one.
+
+    Raises:
+        BadRequest: it costs more than is left.
+    """
+    of = bill(folder)
+    if of is None or not Diary(folder / DIARY).read()["checks"]:
+        return ()
+    _require_left(of, CHECK)
+    return (CHECK,)
+
+
+def _require_lookable(folder: Path, thing: str) -> None:
     of = bill(folder)
     if of is None:
         _refuse("this ticket has no budget", "open its files: every look is free")
-    things, left = _things(folder), of.num_looks - of.spent
-    if thing not in (*things, EXPLAIN, TRAIN):
-        every = ", ".join((*things, EXPLAIN, TRAIN))
+    things = _things(folder)
+    if thing not in (*things, *INSTRUMENTS):
+        every = ", ".join((*things, *INSTRUMENTS))
         _refuse(f"there is no {thing!r} to look at", f"choose from {every}")
     if thing in things and thing in of.paid:
         _refuse(f"{thing} is open already", f"read it in {folder}")
-    if price(thing) > left:
-        saw = f"{thing} costs {price(thing)}, and {left} of {of.num_looks} looks are left"
-        _refuse(saw, "decide by what you have seen: fill in report.yaml, and check")
-    return of
+    _require_left(of, thing)
+
+
+def _require_left(of: Bill, thing: str) -> None:
+    if price(thing) > of.left:
+        saw = f"{thing} costs {price(thing)}, and {of.left} of {of.num_looks} looks are left"
+        decide = "decide by what you have seen: fill in report.yaml, and check"
+        _refuse(saw, "the last check stands" if thing == CHECK else decide)
 
 
 def _refuse(saw: str, fix: str) -> NoReturn:
@@ -133,7 +120,7 @@ def _refuse(saw: str, fix: str) -> NoReturn:
 
 
 def names_of(folder: Path, thing: str) -> list[str]:
-    """The files that opening a thing opens; none for EXPLAIN and TRAIN."""
+    """The files that opening a thing opens; none for an instrument."""
     with _archive(folder) as archive:
         return [name for name in archive.namelist() if _thing(name) == _plain(thing)]
 
@@ -147,17 +134,14 @@ def _opened(folder: Path, thing: str) -> list[str]:
         return [archive.extract(name, folder) for name in names_of(folder, thing)]
 
 
-def _trained(folder: Path, ticket: folders.Ticket) -> str:
-    """The log of the files as they are now, trained with the seed of their config.yaml."""
+def _to_train(folder: Path, ticket: folders.Ticket) -> tuple[Files, dict[str, bytes]]:
+    """The files as they are now, with the closed ones, and those of base/."""
     handed = folders.handed_out(ticket)[1]
     files = closed_files(folder, handed) | folders.run_files(folder, handed)
     if gone := set(handed) - set(files):
         _refuse(f"{', '.join(sorted(gone))} is gone", f"take it from {CLOSED}")
     template = templates.load(folders.case_of(ticket).template)
-    with Trainers() as trainers:
-        base = template.base(folders.data_seed(ticket))
-        trained = trainers.train(files, base, seed=folders.seed_in(files))
-    return folders.without_box(trained.console)
+    return files, template.base(folders.data_seed(ticket))
 
 
 def _things(folder: Path) -> dict[str, int]:
@@ -199,14 +183,17 @@ def _rules(folder: Path, num_looks: int) -> str:
         "costs stands beside it:"
     )
     runs = (
-        f"`course oncall look {EXPLAIN}` runs `course explain` on the log, which stays closed, for "
-        f"{PRICE}. `course oncall look {TRAIN}` trains the files as they are now and prints their "
-        f"log, for {PRICE_OF_TRAINING}. What you do with open files, and `course oncall check`, "
-        "cost nothing."
+        "These run on the files as they are now, closed or open, each time for its price: "
+        "`explain` reads the log, `train` prints the log of a training, `diagnose` watches one."
     )
-    rows = [
+    check = (
+        f"The first `course oncall check` is free, each further one costs {OF_CHECK}. What you do "
+        "with files that you have opened costs nothing more."
+    )
+    files = [
         f"    {thing:<24}{price(thing):>3}   about {_round(size):>9,} bytes"
         for thing, size in _things(folder).items()
     ]
-    tree = "\n".join(rows)
-    return f"\n## {num_looks} looks\n\n{fill(opens, WIDTH)}\n\n{tree}\n\n{fill(runs, WIDTH)}\n"
+    tools = [f"    {name:<24}{costs:>3}" for name, costs in INSTRUMENTS.items()]
+    listed = ("\n".join(files), fill(runs, WIDTH), "\n".join(tools), fill(check, WIDTH))
+    return "\n\n".join((f"\n## {num_looks} looks", fill(opens, WIDTH), *listed)) + "\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from course_utils.errors import GraderFailed
-from course_utils.oncall import budget, planting, repairs, report, spread, templates
+from course_utils.oncall import budget, no_fault, planting, repairs, report, spread, templates
 from course_utils.oncall import folder as folders
 from course_utils.oncall.declare import Case, Files, Verdict
 from course_utils.shown.wrap import wrapped
@@ -93,13 +93,16 @@ def judged(
         report_alone: judge a report without a fix, too: where a taker has one attempt, no answer
             can be guessed with it.
     """
+    case = folders.case_of(ticket)
+    if not case.faults:
+        return Outcome(case, no_fault.problems(ticket, fixed), (), no_fault.reported(text))
     verdicts = verdicts_on(ticket, fixed, judge, say)
     last = verdicts[-1]
     reported = reported_on(ticket, fixed, text, lambda: last.is_healthy, report_alone=report_alone)
     if not report_alone:
         reported = once_fixed(reported, last.is_healthy)
     measured = tuple(one.measured for one in verdicts)
-    return Outcome(folders.case_of(ticket), last.problems, measured, reported)
+    return Outcome(case, last.problems, measured, reported)
 
 
 def once_fixed(reported: report.Judged, is_fixed: bool) -> report.Judged:

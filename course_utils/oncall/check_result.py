@@ -5,8 +5,8 @@
 
 import math
 
-from course_utils.oncall.budget import Bill
 from course_utils.oncall.check import Outcome
+from course_utils.oncall.prices import Bill
 
 VERSION = 1
 COUNT, TEXT, FLAG = {"type": "integer", "minimum": 0}, {"type": "string"}, {"type": "boolean"}

@@ -22,7 +22,7 @@ COMMAND = ("course oncall look", f"python {SCRIPT}")  # in a reader's letter, an
 OF_NONSENSE = (OSError, ValueError, RecursionError)  # that is asked
 MOST_ASKED, PATIENCE_S, POLL_S = 1000, 10.0, 0.2
 CLIENT = f'''\
-"""Opens one thing of this ticket, or runs explain or train: python {SCRIPT} THING."""
+"""Opens one thing of this ticket, or runs an instrument on it: python {SCRIPT} THING."""
 
 import base64
 import json

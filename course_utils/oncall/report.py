@@ -20,6 +20,13 @@ ENTRY = """\
 """
 
 
+# In place of the entries, where nothing is wrong.
+NONE = "none"
+OR_NONE = f"""\
+# Is nothing wrong with this run? Change none of its files, and write `faults: {NONE}` here.
+"""
+
+
 class BadReport(Exception):
     """A report that cannot be read; the message says why."""
 
@@ -44,22 +51,61 @@ class Judged:
 
     @property
     def is_right(self) -> bool:
-        return self.places == self.classes == self.num_faults
+        return self.places == self.classes == self.num_faults and not self.problem
 
 
-def form(num_faults: int) -> str:
-    """An empty report; the list of classes is the same for every ticket."""
+def form(num_faults: int, *, or_none: bool = False) -> str:
+    """An empty report; the list of classes is the same for every ticket.
+
+    Args:
+        or_none: say how to report that nothing is wrong.
+    """
     known = "\n".join(f"#   {name:<15} {said}" for name, said in CLASSES.items())
     many = "One entry for the fault." if num_faults == 1 else f"{num_faults} entries, one a fault."
     quoted = '# A sentence that holds ": " stands in quotes.'
-    return f"# {many}\n{quoted}\nfaults:\n{ENTRY * num_faults}\n# The classes:\n{known}\n"
+    none = OR_NONE if or_none else ""
+    return f"# {many}\n{none}{quoted}\nfaults:\n{ENTRY * num_faults}\n# The classes:\n{known}\n"
 
 
 def read(text: str) -> list[Entry]:
-    """The entries of a report that are filled in.
+    """The entries of a report that are filled in; none where it says that nothing is wrong.
 
     Raises:
         BadReport: it is not YAML of that form, or names a class that does not exist.
+    """
+    listed = _listed(text)
+    if _is_none(listed):
+        return []
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        raise BadReport("it must hold `faults:` with one entry a fault, each begun with `- file:`")
+    entries = [Entry(*(_said(one, key) for key in ("file", "where", "class"))) for one in listed]
+    entries = [entry for entry in entries if entry.file or entry.where or entry.kind]
+    for entry in entries:
+        check_class(entry.kind)
+    return entries
+
+
+def says_none(text: str | None) -> bool:
+    """Whether a report says that nothing is wrong; an empty form does not.
+
+    >>> says_none("faults: none"), says_none("faults: []"), says_none(form(1))
+    (True, True, False)
+    """
+    try:
+        return text is not None and _is_none(_listed(text))
+    except BadReport:
+        return False
+
+
+def _is_none(listed: object) -> bool:
+    return listed == [] or (isinstance(listed, str) and listed.strip().lower() == NONE)
+
+
+def _listed(text: str) -> object:
+    """What stands under `faults:`.
+
+    Raises:
+        BadReport: it is not YAML.
     """
     if len(text) > MAX_CHARS:
         raise BadReport(f"it has more than {MAX_CHARS} characters")
@@ -68,14 +114,7 @@ def read(text: str) -> list[Entry]:
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         said = " ".join(str(error).split())[:150]
         raise BadReport(f"it is not readable as YAML: {said}") from error
-    listed = data.get("faults") if isinstance(data, dict) else None
-    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
-        raise BadReport("it must hold `faults:` with one entry a fault, each begun with `- file:`")
-    entries = [Entry(*(_said(one, key) for key in ("file", "where", "class"))) for one in listed]
-    entries = [entry for entry in entries if entry.file or entry.where or entry.kind]
-    for entry in entries:
-        check_class(entry.kind)
-    return entries
+    return data.get("faults") if isinstance(data, dict) else None
 
 
 def _said(one: dict, key: str) -> str:
@@ -103,7 +142,8 @@ def judge(case: Case, places: tuple[tuple[Place, ...], ...], text: str | None) -
     except BadReport as bad:
         return Judged(whole, problem=str(bad))
     if not entries:
-        return Judged(whole, problem="it is still empty")
+        said = "it says that nothing is wrong" if says_none(text) else "it is still empty"
+        return Judged(whole, problem=said)
     if len(entries) > whole:
         return Judged(whole, problem=f"it has {len(entries)} entries, and at most {whole} count")
     entries += [Entry("", "", "")] * (whole - len(entries))

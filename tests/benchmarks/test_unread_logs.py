@@ -26,4 +26,7 @@ def test_right_another_and_nothing_are_told_apart_and_a_sound_cause_is_no_fault(
 
 
 def test_the_cause_that_is_named_wrongly_most_comes_first():
-    assert by_cause(FEW) == ["end_masked: 0 right, 2 wrong", "pad_is_eos: 1 right, 0 wrong"]
+    assert by_cause(FEW) == [
+        "end_masked: 0 right, 1 another, 1 accused",
+        "pad_is_eos: 1 right, 0 another, 0 accused",
+    ]

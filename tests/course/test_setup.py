@@ -20,7 +20,9 @@ import course_utils
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-LISTED = chain(PROJECT["dependencies"], *PROJECT["optional-dependencies"].values())
+EXTRAS = PROJECT["optional-dependencies"]
+APART = [Requirement(line) for line in EXTRAS.pop("bench")]  # an environment of its own
+LISTED = chain(PROJECT["dependencies"], *EXTRAS.values())
 DECLARED = {
     canonicalize_name(requirement.name): requirement
     for requirement in map(Requirement, LISTED)
@@ -81,7 +83,8 @@ def test_everything_imported_is_declared():
     helpers |= {path.stem for path in ROOT.glob("course_utils/oncall/templates/*/files/*.py")}
     helpers |= {path.stem for path in ROOT.glob("benchmarks/oncall/outsider/*.py")}
     locks = ROOT.glob("benchmarks/**/locks/*.txt")  # each its own environment
-    helpers |= {path.stem.replace("-", "_") for path in locks}
+    apart = {path.stem for path in locks} | {one.name for one in APART}
+    helpers |= {name.replace("-", "_") for name in apart}
     own = {"course_utils", "tests", "benchmarks", "__future__"} | helpers
     owners = owners_of_packages()
     for package in imported_packages() - own:
@@ -90,8 +93,7 @@ def test_everything_imported_is_declared():
 
 
 def test_lessons_and_commands_import_only_what_they_come_with():
-    extras = PROJECT["optional-dependencies"]
-    others = {canonicalize_name(Requirement(line).name) for line in extras["site"] + extras["test"]}
+    others = {canonicalize_name(Requirement(line).name) for line in EXTRAS["site"] + EXTRAS["test"]}
     assert imported_distributions(LESSONS) & others == {PROJECT["name"]}
 
 

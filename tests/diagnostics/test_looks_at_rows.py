@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from datasets import Dataset
-from diagnosed_runs import dpo, sft
+from diagnosed_runs import dpo, grpo, sft
 from test_diagnose_learnt import classifier, keys
 from test_diagnose_true import kto
 
@@ -19,7 +19,9 @@ from course_utils.diagnostics.diagnosis.looks import classes
 from course_utils.diagnostics.diagnosis.looks.all_pairs import look_at_pairs_in_both_orders
 from course_utils.diagnostics.diagnosis.looks.id_type import look_at_id_type
 from course_utils.diagnostics.diagnosis.looks.offsets import look_at_offsets
+from course_utils.diagnostics.diagnosis.looks.ratings import look_at_ratings
 from course_utils.diagnostics.diagnosis.looks.row_order import judge_order
+from course_utils.diagnostics.diagnosis.looks.targets import look_at_tags
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 
@@ -249,3 +251,69 @@ def test_a_collator_that_makes_pairs_alike_is_no_cut():
     trainer.data_collator = lambda rows: new([r | {"rejected_ids": r["chosen_ids"]} for r in rows])
     [found] = [one for one in diagnose(trainer).causes if one.key == "pairs_alike"]
     assert found.place == "chosen, rejected" and "cut at" not in found.why
+
+
+def tagged(tag_of, num: int = 64) -> Subject:
+    """Rows of a mark (10 to 13) and a name (20 to 29) in turn, tagged by a function of a row."""
+    draw = Random(0)
+    turn = [range(10, 14), range(20, 30)] * 8
+    rows = [[draw.choice(these) for these in turn] for _ in range(num)]
+    data = Dataset.from_list([{"input_ids": ids, "labels": tag_of(ids)} for ids in rows])
+    return Subject(torch.nn.Linear(1, 1), trainer=SimpleNamespace(train_dataset=data))
+
+
+def by_the_mark(ids):
+    """The mark says what the name behind it is; a mark itself has the tag 0."""
+    return [0 if at % 2 == 0 else 1 + ids[at - 1] % 2 for at in range(len(ids))]
+
+
+def by_the_token(ids):
+    return [one % 3 for one in ids]
+
+
+def one_token_late(ids):
+    return [-100, *by_the_token(ids)[:-1]]
+
+
+@pytest.mark.parametrize(
+    ("tag_of", "found"),
+    [(by_the_mark, []), (by_the_token, []), (one_token_late, ["tags_misplaced"])],
+)
+def test_tags_that_the_token_before_tells_are_misplaced_only_where_the_own_tells_little(
+    tag_of, found
+):
+    sheet = Sheet()
+    look_at_tags(tagged(tag_of), sheet)
+    assert [one.key for one in sheet.found] == found
+
+
+@pytest.mark.parametrize(
+    ("chosen", "rejected", "column", "found"),
+    [
+        (1, 2, "rank", []),
+        (2, 1, "rank", ["pairs_inverted"]),
+        (0.4, 1.9, "judge_loss", []),
+        (4, 2, "stars", []),
+        (2, 4, "stars", ["pairs_inverted"]),
+        ("9", "12", "stars", ["pairs_inverted"]),
+        (1, 2, "replaced_words", ["pairs_inverted"]),
+    ],
+)
+def test_a_lower_rank_is_a_better_one_and_fewer_stars_are_worse(chosen, rejected, column, found):
+    row = {"chosen": "yes", "rejected": "no"}
+    row |= {f"chosen_{column}": chosen, f"rejected_{column}": rejected}
+    trainer, sheet = type("RewardTrainer", (), {})(), Sheet()
+    trainer.train_dataset = Dataset.from_list([row] * 16)
+    look_at_ratings(Subject(torch.nn.Linear(1, 1), trainer=trainer), sheet)
+    assert [one.key for one in sheet.found] == found
+
+
+@pytest.mark.parametrize(("num_answers", "is_named"), [(1, False), (2, True)])
+def test_one_prompt_that_a_policy_practises_is_no_fault_unless_its_answers_differ(
+    num_answers, is_named
+):
+    trainer = grpo()
+    row = trainer.train_dataset[0]
+    rows = [row | {"answer": at % num_answers} for at in range(32)]
+    trainer.train_dataset = Dataset.from_list(rows)
+    assert ("rows_alike" in keys(trainer)) is is_named

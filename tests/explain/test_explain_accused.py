@@ -3,8 +3,6 @@ merge; and schedules and templates whose cause the log tells."""
 
 import math
 
-import pytest
-
 from tests.helpers.explained import answer, first
 
 
@@ -24,45 +22,6 @@ def test_the_mean_of_a_reward_models_scores_is_free():
 
 
 RUN = [f"{{'loss': {2 - n / 10:.2f}, 'grad_norm': 1.1, 'epoch': 0.{n}}}" for n in range(1, 9)]
-MACHINE = "8 GPUs, deepspeed stage 2"
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "Why is it that the lr stands still at first? The rest looks fine to me.",
-        "It sometimes hangs for a few steps, and then it goes on as before, which I do not mind.",
-        "The schedule seems to be frozen, is that what a constant one does to the run?",
-    ],
-)
-def test_a_number_that_rests_is_no_run_that_stands(said):
-    assert first(MACHINE, said, *RUN) is None
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "We train with the vision encoder frozen, could that be the limit of what it learns?",
-        "The weights are fine and the data is fine, so it must be the trainer. Stuck.",
-        "I tried it with another seed and it is the same. I'm stuck, and so is my colleague.",
-        "The loss hangs at 1.31 and I do not want to waste the node on a run that is stuck.",
-    ],
-)
-def test_a_frozen_part_and_a_writer_who_is_stuck_are_no_run_that_stands(said):
-    assert first(MACHINE, said, *RUN) is None
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "After this line it hangs, and all the GPUs are at 100%.",
-        "It got stuck here and the last line is an hour old, I do not know why.",
-        "It is frozen since the evaluation began, and nothing is written to the log.",
-    ],
-)
-def test_a_run_that_stands_is_still_told(said):
-    one = first(MACHINE, *RUN, said)
-    assert one.key == "ranks_disagree"
 
 
 VERSIONS = "We use vllm 0.9.2, transformers 4.52.1, trl 0.18; its replies are bad, they repeat."

@@ -36,44 +36,6 @@ def test_shapes_of_a_plain_layer_decide_nothing():
     assert not first(MISMATCH.format("layers.0.norm.weight", "[512]", "[2048]")).why
 
 
-STANDS = (
-    "It trains for some steps and then hangs, on 4 GPUs.",
-    "the bar stands still and the GPUs are at 100 % on three cards and 0 % on one",
-    "It has been stuck at step 12 for two hours, with deepspeed on 8xA100.",
-)
-GOES_ON = (
-    "The loss is stuck at 0.693 on 8 GPUs, what is it?",
-    "My reward gets stuck and does not move, on 4 GPUs.",
-    "It does not hang any more since I use NCCL_P2P_DISABLE=1 on the 2 GPUs.",
-    "This setting is there to avoid deadlocks between the 4 processes.",
-    "[INFO] the watchdog of the 8 ranks would log when it hangs",
-    "the memory does not move above 9 GB on the two GPUs",
-)
-
-
-@pytest.mark.parametrize("said", STANDS)
-def test_a_standstill_in_words_goes_before_hints_of_numbers(said):
-    found = first(said, *FALLS)
-    assert found.key == "ranks_disagree" and "stands still" in found.says
-    assert first(*FALLS, said).key == "ranks_disagree"
-
-
-@pytest.mark.parametrize("said", GOES_ON)
-def test_other_words_are_no_standstill(said):
-    for answer in (explain("\n".join([said, *FALLS])), explain(said)):
-        assert {one.key for one in answer.causes}.isdisjoint({"ranks_disagree", "stands_still"})
-
-
-def test_a_standstill_of_one_process_is_none_of_several():
-    assert first("It hangs after that and nothing more is printed.", *FALLS).key == "stands_still"
-
-
-def test_an_error_goes_before_the_words_of_a_standstill():
-    error = "torch.cuda.OutOfMemoryError: CUDA out of memory."
-    answer = explain("\n".join([*FALLS, "then it hangs on the two GPUs", error]))
-    assert [one.key for one in answer.causes] == ["cuda_memory"]
-
-
 MASKED = ["{'loss': 0.0, 'grad_norm': 0.0, 'epoch': %.2f}" % (n / 4) for n in range(1, 5)]
 
 

@@ -9,18 +9,6 @@ from tests.helpers.explained import answer
 RUN = [f"step {n} | loss 0.9{9 - n} | grad_norm 0.{n}1 | lr 1e-5 | 8 GPUs" for n in range(1, 8)]
 
 
-@pytest.mark.parametrize(
-    "words", ["Is the policy just frozen?", "So for me the model is frozen, on all 8 GPUs."]
-)
-def test_weights_that_are_called_frozen_are_no_run_that_stands_still(words):
-    assert not answer(words, *RUN).causes
-
-
-def test_a_run_that_is_frozen_still_stands_still():
-    keys = [one.key for one in answer(*RUN, "After this the job is frozen, on 8 GPUs.").causes]
-    assert keys == ["ranks_disagree"]
-
-
 ALONE = [
     "[rank0]: [Rank 0] Watchdog caught collective operation timeout:",
     "WorkNCCL(SeqNum=88, OpType=_REDUCE_SCATTER_BASE, NumelIn=8000, NumelOut=2000, Timeout(ms)="

@@ -68,22 +68,6 @@ def test_cycles_that_were_asked_for_are_no_fault(said):
 FALLS = [f"{{'loss': {2 - n / 10:.2f}, 'epoch': {n / 5}}}" for n in range(1, 11)]
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "I trained a probe on the frozen base and it is better",
-        "the frozen reference is on the CPU",
-        "a head on frozen gte embeddings has 0.8 in that test",
-    ],
-)
-def test_what_is_frozen_on_purpose_stands_not_still(said):
-    assert first(*FALLS, said) is None
-
-
-def test_a_run_that_is_frozen_stands_still():
-    assert first(*FALLS, "and then it is frozen, I have to kill it").key == "stands_still"
-
-
 VOTES = ['rows: {"id": 4, "liked": "No"} {"id": 5, "liked": "Yes"}']
 
 

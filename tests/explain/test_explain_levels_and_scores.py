@@ -1,8 +1,6 @@
 """Runs that were accused by a word: a metric that is stuck at a level, weights that are frozen,
 a reward model whose scores drift, a run that was begun again on another machine."""
 
-import pytest
-
 from tests.helpers.explained import answer, keys
 
 
@@ -16,25 +14,6 @@ def scores(loss: str = "") -> list[str]:
 
 
 OF_A_RM = "openrlhf.cli.train_rm, our RM gets 72 of 100 pairs right; is that the end of it?"
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "The RM is stuck at 72 % and it does not get better.",
-        "It is stuck at 72% for the last hour, and I do not know what to change.",
-        "reference : frozen copy of the sft model, in its own process",
-        "We have the reference frozen, and the value head as well.",
-    ],
-)
-def test_a_level_of_a_metric_and_frozen_weights_are_no_standstill(said):
-    assert keys(OF_A_RM, said, *scores()) == []
-
-
-def test_a_run_that_is_stuck_at_a_share_of_its_steps_stands_still():
-    bar = "The training is stuck at 12% of its steps, nothing happens for hours."
-    assert "stands_still" in keys(*scores(), bar)
-    assert "stands_still" in keys(*scores(), "It froze after that line and I had to kill it.")
 
 
 def test_the_scores_of_a_reward_model_may_drift_below_0():

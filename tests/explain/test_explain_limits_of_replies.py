@@ -161,10 +161,6 @@ def test_what_is_frozen_or_never_skipped_is_no_complaint(said):
     assert not keys(*LEARNS, said)
 
 
-def test_a_freeze_is_still_a_standstill():
-    assert "stands_still" in keys(*LEARNS, "Then it freezes after the second step for an hour.")
-
-
 SORTED = [
     f"step:{n} - critic/score/mean:{0.8 - 0.05 * (n % 8):.2f} - actor/entropy:0.3"
     f" - response_length/mean:{600 + 150 * (n % 8)}.0"

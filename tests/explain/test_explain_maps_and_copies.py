@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.helpers.explained import first
+from tests.helpers.explained import answer, first
 
 
 def judged(accuracy: float, loss: float = 3.1) -> list[str]:
@@ -89,7 +89,7 @@ def test_one_map_or_answers_that_are_right_are_not_blamed(lines):
 
 def test_an_evaluation_worse_than_any_guess_is_not_learnt_by_heart():
     assert first(*judged(0.02, loss=5.5)) is None
-    assert first(*judged(0.52)).key == "overfits"
+    assert answer(*judged(0.52)).fits[0].key == "overfits"
 
 
 SIZES = ["teacher logits torch.Size([812, 128256])"]

@@ -126,8 +126,3 @@ def test_who_waits_for_the_preparation_of_the_data_is_told_so(done, is_named):
     bar = f"Running tokenizer on dataset:   9%|#  | {done}/2969526 [29:55<4:48:08, 155.57 ex/s]"
     one = answer(bar, WAIT.format(1), WAIT.format(2)).causes[0]
     assert one.key == "ranks_disagree" and ("prepares the data" in one.says) == is_named
-
-
-def test_a_rate_that_is_stuck_on_one_value_is_no_run_that_stands_still():
-    said = "it prints lr 0 for the first steps, then it gets stuck on the same value twice"
-    assert "stands_still" not in keys(said, *ROWS)

@@ -29,7 +29,7 @@ def test_an_end_that_was_set_by_hand_is_told_too():
     "lines",
     [
         [*ASKED, *KEPT, *rows("4e-5")],  # a constant rate, as it was asked for
-        [*ASKED, *KEPT, *rows("2e-6", first=2900)],  # the end of the run
+        [*ASKED, *KEPT, *rows("2e-6", first=2750)],  # the end of the run
         [*ASKED, *rows("2e-6")],  # no line gives an end
         [*ASKED, "lr_decay_steps: 3000", *rows("2e-6")],
     ],

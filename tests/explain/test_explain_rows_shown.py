@@ -101,9 +101,3 @@ def test_a_text_that_is_asked_whether_it_is_empty_is_no_label():
 def test_a_column_of_numbers_may_be_made_a_boolean(kind):
     types = TYPES.replace("'liked': Value('string')", f"'liked': Value('{kind}')")
     assert first(types, "values: {'no': 311, 'yes': 290}", CODE, *KTO) is None
-
-
-def test_what_a_reply_says_of_freezing_is_no_standstill():
-    assert first(*LEARNS, "Let it cool, then freeze the soup in small bags for the winter.") is None
-    one = first(*LEARNS, "After this the run will freeze at the end of each epoch, and we kill it.")
-    assert one is not None

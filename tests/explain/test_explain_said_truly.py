@@ -85,21 +85,6 @@ def test_a_whole_schedule_on_several_cards_is_no_fault():
     assert first(*LOOP, *curve(800), *TABLE) is None
 
 
-@pytest.mark.parametrize(
-    ("said", "stands"),
-    [
-        ("On 4 GPUs the training stalls around 200-300, is it the data?", False),
-        ("On 4 GPUs the training hangs around step 800, and nothing is printed", True),
-        ("On 4 GPUs the training hangs after about 300 seconds without a word", True),
-        ("The training hangs after 12 epochs on 4 GPUs", True),
-        ("On 4 GPUs the training is stuck at step 790 since the morning", True),
-    ],
-)
-def test_a_run_that_passed_a_step_did_not_stand_still_there(said, stands):
-    one = first(*curve(800), said)
-    assert (one is not None and one.key in ("ranks_disagree", "stands_still")) == stands
-
-
 def losses(*lines: str):
     rows = ["step  lr  one  two"]
     for n in range(9):

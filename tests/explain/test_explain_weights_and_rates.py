@@ -89,17 +89,3 @@ def test_a_weight_far_below_1_beside_tokens_that_agree_is_a_product_over_the_rep
 def test_another_weight_is_no_product(change):
     log = [{k: v for k, v in one.items() if v is not None} for one in rows(7, **WEIGHED | change)]
     assert not any("product" in one.says for one in answer(log).causes)
-
-
-@pytest.mark.parametrize(
-    ("said", "is_named"),
-    [
-        ("After 300 steps the policy does not move at all, the reward is flat.", False),
-        ("Why is it that my LoRA weights hardly and in fact don't move in this setup?", False),
-        ("It is at step 40 and then it does not move for an hour.", True),
-        ("The weight sync hangs after the second step and nothing is printed.", True),
-    ],
-)
-def test_a_policy_that_does_not_move_is_no_process_that_hangs(said, is_named):
-    found = keys(rows(6, loss=lambda n: 2 - n / 10, grad_norm=1.0), said)
-    assert bool({"stands_still", "ranks_disagree"} & set(found)) == is_named

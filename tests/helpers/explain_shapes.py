@@ -36,7 +36,7 @@ SHAPES = {
     "rate_too_high": rows(12, loss=lambda n: 2 - 0.1 * n if n < 4 else n, grad_norm=lambda n: n),
     "rate_unusual": rows(6, loss=lambda n: 2 + n / 50, grad_norm=1.0, learning_rate=0.05),
     "diverged": rows(6, loss=lambda n: 2.0 * 100.0**n, grad_norm=1.0),
-    "nothing_moves": rows(12, loss=2.3, grad_norm=0.8, learning_rate=1e-9),
+    "nothing_moves": rows(12, loss=2.3, grad_norm=0.8, learning_rate=1e-6),
     "rate_zero": rows(6, loss=lambda n: 2.3 + n % 3 / 9, grad_norm=0.8, learning_rate=0.0),
     "loss_off_by_a_factor": rows(9, loss=lambda n: 8.2 - 0.02 * n, eval_loss=2.0, grad_norm=1.0),
     "overfits": rows(9, loss=lambda n: 1 / (n + 1), eval_loss=lambda n: 1 + abs(n - 2) / 5),

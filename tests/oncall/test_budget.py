@@ -1,13 +1,15 @@
 """A ticket with a budget: what is closed is not in the folder, and each look is paid for once."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from course_utils.commands.group import course
 from course_utils.errors import BadRequest
-from course_utils.oncall import actions, budget, check, folder
+from course_utils.oncall import actions, budget, check, folder, instruments, prices
 from course_utils.oncall.declare import Verdict
 from course_utils.oncall.training import Trained
 
@@ -34,7 +36,7 @@ class Trainers:
 @pytest.fixture
 def ticket(tmp_path, monkeypatch):
     monkeypatch.setattr(actions, "Trainers", Trainers)
-    monkeypatch.setattr(budget, "Trainers", Trainers)
+    monkeypatch.setattr(instruments, "Trainers", Trainers)
     monkeypatch.chdir(tmp_path)
     actions.open_ticket(tmp_path / "t", seed=8, level=2, num_looks=6)
     return tmp_path / "t"
@@ -67,9 +69,59 @@ def test_a_look_opens_one_thing_as_it_was_handed_out_and_a_checkpoint_as_a_whole
 
 
 def test_the_log_is_explained_and_stays_closed(ticket):
-    said = budget.look(ticket, budget.EXPLAIN)
+    said = budget.look(ticket, prices.EXPLAIN)
     assert "grad_norm" in said and "looks: 1 of 6 (explain)" in said
     assert not (ticket / "run").exists()
+
+
+def test_diagnose_watches_a_training_of_the_files_and_costs_more_than_one(ticket, monkeypatch):
+    given = {}
+
+    def watched(files, base):
+        given.update(files)
+        return "cause: none\n"
+
+    monkeypatch.setitem(instruments.ON_FILES, prices.DIAGNOSE, watched)
+    said = budget.look(ticket, prices.DIAGNOSE)
+    assert "cause: none" in said and "looks: 3 of 6 (diagnose)" in said
+    assert given == folder.handed_out(folder.read(ticket))[1] and not (ticket / "train.py").exists()
+
+
+def test_every_instrument_that_can_be_looked_with_has_a_price_and_says_it(ticket):
+    letter = (ticket / folder.TICKET).read_text(encoding="utf-8")
+    assert {prices.EXPLAIN, *instruments.ON_FILES} == set(prices.INSTRUMENTS)
+    for name, costs in prices.INSTRUMENTS.items():
+        assert f"    {name:<24}{costs:>3}\n" in letter and prices.price(name) == costs
+
+
+def test_the_page_about_the_commands_says_each_price():
+    page = (Path(__file__).parents[2] / "docs" / "commands.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"\n\| (.+?) \| (\d|the first .+?) \|", page))
+    assert rows["a file of code or settings"] == str(prices.price("train.py"))
+    assert rows["data, a log, a checkpoint"] == str(prices.price("base"))
+    said = {name: costs for row, costs in rows.items() for name in re.findall(r"^`(\w+)`", row)}
+    assert said == {name: str(costs) for name, costs in prices.INSTRUMENTS.items()}
+    check = rows["`course oncall check`"]
+    assert check == f"the first is free, each further one {prices.OF_CHECK}"
+
+
+def test_the_first_check_is_free_and_each_further_one_costs_as_a_training(ticket):
+    assert course_oncall("check", str(ticket)).exit_code == 1
+    assert budget.bill(ticket).paid == ()
+    for number in (1, 2, 3):
+        assert course_oncall("check", str(ticket)).exit_code == 1
+        assert budget.bill(ticket).paid == (prices.CHECK,) * number
+    refused = course_oncall("check", str(ticket))
+    assert refused.exit_code == 2 and "check costs 2, and 0 of 6 looks are left" in refused.output
+    assert budget.bill(ticket).spent == 6
+
+
+def test_checks_are_free_where_looks_are(tmp_path, monkeypatch):
+    monkeypatch.setattr(actions, "Trainers", Trainers)
+    monkeypatch.chdir(tmp_path)
+    actions.open_ticket(tmp_path / "t", seed=8, level=2)
+    for _ in range(3):
+        assert course_oncall("check", str(tmp_path / "t")).exit_code == 1
 
 
 def test_training_takes_the_edited_files_with_the_closed_ones(ticket):
@@ -77,7 +129,7 @@ def test_training_takes_the_edited_files_with_the_closed_ones(ticket):
     budget.look(ticket, "config.yaml")
     edited = f"# edited\n{handed['config.yaml']}"
     (ticket / "config.yaml").write_text(edited, encoding="utf-8")
-    said = budget.look(ticket, budget.TRAIN)
+    said = budget.look(ticket, prices.TRAIN)
     assert Trainers.given == handed | {"config.yaml": edited}
     assert LOG.strip() in said and "looks: 5 of 6 (config.yaml, train)" in said
 
@@ -133,4 +185,4 @@ def test_the_bill_is_part_of_the_outcome(ticket):
     assert json.loads(said.output[said.output.index("{") :]) | {"looks": 1, "budget": 6} == (
         json.loads(said.output[said.output.index("{") :])
     )
-    assert "looks: 1 of 6 (run/console.log)" in course_oncall("check", str(ticket)).output
+    assert "looks: 3 of 6 (run/console.log, check)" in course_oncall("check", str(ticket)).output

@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from course_utils.box.kind import NO_BOX, Kind, find_kind
-from course_utils.oncall import bench, budget, folder, report
+from course_utils.oncall import budget, folder, prices, report
+from course_utils.oncall.bench import running, stored
 from course_utils.oncall.desk import SCRIPT, SOCKET, Desk
 from course_utils.oncall.sandbox import run
 from course_utils.oncall.training import Trained
@@ -56,7 +57,7 @@ def test_a_program_gets_what_it_has_paid_for_and_no_more(places):
         assert (where / "run" / "adapter" / "weights.bin").read_bytes() == b"1"
         assert "costs 3, and 2 of 6 looks are left" in look(where, "train.py")
         assert "there is no '../kept/.oncall.json'" in look(where, f"../kept/{folder.KEPT}")
-        assert "grad_norm" in look(where, budget.EXPLAIN)
+        assert "grad_norm" in look(where, prices.EXPLAIN)
         assert desk.spent == 5
     assert not (where / budget.CLOSED).exists() and desk.spent == 5
 
@@ -95,14 +96,14 @@ def test_behind_walls_a_look_is_all_that_a_program_can_have(places):
 
 
 def test_a_bench_with_a_budget_counts_the_looks_of_each_ticket(tmp_path, monkeypatch):
-    monkeypatch.setattr(bench, "check", lambda where, *_, **__: Checked(where))
+    monkeypatch.setattr(running, "check", lambda where, *_, **__: Checked(where))
     command = (sys.executable, SCRIPT, budget.LOG)
-    protocol = bench.Protocol(command, (1,), 1, 60.0, False, "a" * 12, budget=6)
-    [found] = bench.scores(protocol, 5, tmp_path / "out", Trainers())
+    protocol = stored.Protocol(command, (1,), 1, 60.0, False, "a" * 12, budget=6)
+    [found] = running.scores(protocol, 5, tmp_path / "out", Trainers())
     assert found.looks == 1 and found.ended == "code 0"
-    [again] = bench.scores(protocol, 5, tmp_path / "out", Trainers())
+    [again] = running.scores(protocol, 5, tmp_path / "out", Trainers())
     assert again == found
-    assert json.loads((tmp_path / "out" / bench.PROTOCOL).read_text())["budget"] == 6
+    assert json.loads((tmp_path / "out" / stored.PROTOCOL).read_text())["budget"] == 6
 
 
 class Checked:

@@ -34,7 +34,6 @@ from course_utils.files.progress import Progress
 from course_utils.oncall import (
     actions,
     attacks,
-    bench,
     cases,
     certificate,
     exam,
@@ -46,6 +45,7 @@ from course_utils.oncall import (
 )
 from course_utils.oncall import check as checks
 from course_utils.oncall.actions import next_hint
+from course_utils.oncall.bench import drawing, running, score, stored
 from course_utils.oncall.binaries import TENSORS
 from course_utils.oncall.check import seeds_of, told
 from course_utils.oncall.check_result import SCHEMA, result_of
@@ -912,29 +912,29 @@ def test_a_bench_goes_on_where_it_was_and_shows_no_answer(tmp_path, judge):
     if judge.trainers.kind.has_walls:
         look += f" && test ! -s {secret}"
         look += f' && test -z "$(ls {templates.FOLDER.parent})" && ! touch {ROOT}/new'
-    protocol = bench.Protocol(("sh", "-c", look), (1,), 1, 20.0, False, bench.seed_mark(5))
+    protocol = stored.Protocol(("sh", "-c", look), (1,), 1, 20.0, False, drawing.seed_mark(5))
     out = tmp_path / "out"
-    first = list(bench.scores(protocol, 5, out, judge.trainers, hidden=(secret,)))
-    with (out / bench.RESULTS).open("a") as file:
+    first = list(running.scores(protocol, 5, out, judge.trainers, hidden=(secret,)))
+    with (out / stored.RESULTS).open("a") as file:
         file.write('\n{"name": "1.2", "lev')  # a crash
-    again = list(bench.scores(protocol, 5, out, judge.trainers))
+    again = list(running.scores(protocol, 5, out, judge.trainers))
     assert again == first and len(first) == 1
     assert not first[0].fixed and first[0].faults == 1 and first[0].ended == "code 0"
-    assert bench.table(first).rows[-1][0] == "all"
+    assert score.table(first).rows[-1][0] == "all"
     other = dataclasses.replace(protocol, limit_s=30.0)
     with pytest.raises(BadRequest, match="another command, seed or limit"):
-        bench.StoredScores(out, other)
+        stored.StoredScores(out, other)
 
 
 def test_a_bench_takes_no_case_twice():
-    drawn = [folder.case_of(ticket).id for _, ticket in bench.tickets(9, (1, 2, 3), 999)]
+    drawn = [folder.case_of(ticket).id for _, ticket in drawing.tickets(9, (1, 2, 3), 999)]
     assert sorted(drawn) == sorted(cases.proved())
 
 
 @pytest.mark.parametrize("asked", [(), ("--network",)])
 def test_a_program_is_given_the_network_only_where_it_is_asked_for(asked, tmp_path, monkeypatch):
-    lost = bench.Score("1.1", 1, False, 0, 0, 1, False, 9.0, "code 0", "")
-    monkeypatch.setattr(bench, "scores", lambda *_, **__: [lost])
+    lost = score.Score("1.1", 1, False, 0, 0, 1, False, 9.0, "code 0", "")
+    monkeypatch.setattr(running, "scores", lambda *_, **__: [lost])
     monkeypatch.setattr("course_utils.commands.oncall.find_kind", lambda: Kind("bubblewrap", ""))
     monkeypatch.setattr("course_utils.oncall.training.Trainers", lambda _: nullcontext())
     done = oncall_command("bench", *asked, "--out", tmp_path, "--", "true")
@@ -952,10 +952,10 @@ def test_without_walls_a_bench_is_refused_before_anything_runs(tmp_path, monkeyp
 
 def test_a_secret_seed_is_made_once(tmp_path):
     path = tmp_path / "deep" / "seed"
-    assert bench.secret_seed(path) == bench.secret_seed(path)
+    assert drawing.secret_seed(path) == drawing.secret_seed(path)
     path.write_text("no number")
     with pytest.raises(BadRequest):
-        bench.secret_seed(path)
+        drawing.secret_seed(path)
 
 
 # --- the command --------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
     python -m benchmarks.diagnostics.unread [--causes] [--write]
 
 *Right*: the first cause has the key of the log. *Another*: it has another key, which may be a
-symptom of it or a part. `--causes` adds how often each cause was named rightly and wrongly.
+symptom of it or a part. `--causes` adds how often each cause came first, and in what.
 """
 
 import argparse
@@ -80,11 +80,16 @@ def _row(name: str, some: list[Counted]) -> tuple[str, ...]:
 
 
 def by_cause(all_: list[Counted]) -> list[str]:
-    """How often each cause was named first, rightly and wrongly; the worst first."""
-    right = Counter(one.first for one in all_ if one.first and one.first == one.key)
-    wrong = Counter(one.first for one in all_ if one.first and one.first != one.key)
-    order = sorted({*right, *wrong}, key=lambda one: (right[one] - wrong[one], one))
-    return [f"{one}: {right[one]} right, {wrong[one]} wrong" for one in order]
+    """How often each cause came first: rightly, in place of another, in what is healthy.
+
+    The worst come first.
+    """
+    named = [one for one in all_ if one.first]
+    right = Counter(one.first for one in named if one.first == one.key)
+    accused = Counter(one.first for one in named if is_sound(one.key))
+    wrong = Counter(one.first for one in named if one.first != one.key) - accused
+    order = sorted({*right, *wrong, *accused}, key=lambda x: (right[x] - wrong[x] - accused[x], x))
+    return [f"{x}: {right[x]} right, {wrong[x]} another, {accused[x]} accused" for x in order]
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from course_utils.diagnostics.hooks import Hook
 from course_utils.diagnostics.nonfinite.coverage import Coverage
 from course_utils.diagnostics.nonfinite.replay import Pass
 from course_utils.diagnostics.nonfinite.targets import Target, loss_in
@@ -65,8 +66,8 @@ class Recorder:
                 guarded("recording a loss", self.finish, output)
 
         handles = [
-            model.register_forward_pre_hook(before, with_kwargs=True),
-            model.register_forward_hook(after, with_kwargs=True),
+            model.register_forward_pre_hook(Hook(before), with_kwargs=True),
+            model.register_forward_hook(Hook(after), with_kwargs=True),
         ]
         try:
             yield
@@ -82,7 +83,7 @@ class Recorder:
             if torch.is_grad_enabled() and self.running is None:
                 self._seen.num_unrecorded += 1
 
-        handle = model.register_forward_pre_hook(count)
+        handle = model.register_forward_pre_hook(Hook(count))
         try:
             yield
         finally:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.weak import WeakIdKeyDictionary
 
+from course_utils.diagnostics.hooks import Hook
 from course_utils.diagnostics.libraries.pytorch import tree_leaves
 from course_utils.diagnostics.nonfinite.state import undo_optimizer_step
 from course_utils.diagnostics.one_step import open_model, require_loss, training_step
@@ -89,8 +90,8 @@ class Recorder:
     def __enter__(self) -> "Recorder":
         self._handles = []
         for module in self._names:
-            self._handles.append(module.register_forward_pre_hook(self._look_at_inputs))
-            self._handles.append(module.register_forward_hook(self._look_at_outputs))
+            self._handles.append(module.register_forward_pre_hook(Hook(self._look_at_inputs)))
+            self._handles.append(module.register_forward_hook(Hook(self._look_at_outputs)))
         return self
 
     def __exit__(self, *_exc) -> None:

@@ -4,7 +4,6 @@ import re
 from dataclasses import replace
 
 from course_utils.explain.finding import Finding
-from course_utils.explain.messages.complaints import HINT
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.log import Log
 
@@ -20,7 +19,7 @@ _RULED_OUT = re.compile(
 
 def ruled_out(one: Finding, beside: Beside, log: Log) -> Finding:
     """A hint at a lost state is dropped where the writer says that the state came back."""
-    if one.weight > HINT:
+    if not one.is_look:
         return one
     is_said = any(_RULED_OUT.search(line.text) for line in beside.told())
     return replace(one, weight=0.0) if is_said else one

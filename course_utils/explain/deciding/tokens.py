@@ -4,7 +4,6 @@ import re
 from dataclasses import replace
 
 from course_utils.explain.finding import Finding
-from course_utils.explain.messages.complaints import HINT
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.log import Log
 
@@ -128,7 +127,7 @@ def padding(one: Finding, beside: Beside, log: Log) -> Finding:
     if one.why:
         return one
     if (found := beside.matching(_PAD_IS_END)) is None:
-        return replace(one, weight=0.0) if one.weight <= HINT and _printed_apart(beside) else one
+        return replace(one, weight=0.0) if one.is_look and _printed_apart(beside) else one
     said = f"{found[0].where} says: {found[1]}"
     return replace(one, weight=SHOWN, for_it=(*one.for_it, said), against=())
 

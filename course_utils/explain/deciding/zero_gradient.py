@@ -8,7 +8,6 @@ from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.usual_words import NO_INPUT_HAS_GRADIENT
-from course_utils.explain.stated.steps.standstill import ALONE
 
 _SAVES = re.compile(
     r"\b(?:sav(?:ed?|ing)|checkpoint|evaluat\w+|merg\w+|convert\w*)\b", re.IGNORECASE
@@ -21,6 +20,11 @@ _ENGINE = re.compile(
 _ALL_OF_IT = re.compile(
     r"(?:train|finetuning)_type['\"]?\s*[:= ]\s*['\"]?full\b|Trainable \[100\.|"
     r"trainable%:? *100\b",
+    re.IGNORECASE,
+)
+_ALONE = re.compile(
+    r"[^.;\n]{0,60}\b(?:single|one|1)[ -](?:GPU|card|process|node)\b[^.;\n]{0,50}\b(?:works?|fine|"
+    r"ok|normal\w*|runs?)\b|\u4e00\u5757\u5361[^\n]{0,20}\u6b63\u5e38",
     re.IGNORECASE,
 )
 _DENIED = re.compile(r"\b(?:not|never|no|neither|nor)\b|n't\b", re.IGNORECASE)
@@ -135,7 +139,7 @@ def _frozen_again(beside: Beside) -> list[tuple[Line, str]]:
 
 def _engine(beside: Beside) -> list[tuple[Line, str]]:
     """What leaves the engine: it works on one GPU or node, or all weights are trained, in it."""
-    alone = beside.matching(ALONE)
+    alone = beside.matching(_ALONE)
     alone = alone if alone and not _DENIED.search(alone[1]) else None
     whole, engine = beside.matching(_ALL_OF_IT), beside.matching(_ENGINE)
     if alone is None and not (whole and engine):

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 
 from course_utils.causes import CAUSES
 from course_utils.causes.harms import TRAINING
-from course_utils.explain.finding import Finding
+from course_utils.explain.finding import LOOK, Finding
 from course_utils.explain.paste.entries import Entry, Line
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.sentences import is_printed
 
-MAX_LINES, HINT = 400, 1.9
+MAX_LINES = 400
 FEW, ENDS = 3, 0.1  # entries; share of replies that are cut at the limit
 OF_PARTS = "parts_apart"  # a cause of two parts of a reward
 UNSEEN = "no number that a rule reads shows it"
@@ -142,4 +142,4 @@ class Complaints:
                     if key == OF_PARTS and _is_one_reward(log):
                         continue
                     said = f"{line.where} says: {words}"
-                    yield Finding(key, HINT - place / 10, line, (said,), (UNSEEN,))
+                    yield Finding(key, LOOK - place / 10, line, (said,), (UNSEEN,))

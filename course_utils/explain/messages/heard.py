@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from course_utils.causes.cause import keys
+from course_utils.causes.cause import LATER, keys
+from course_utils.causes.harms import ENDED
 from course_utils.explain.finding import Finding
 from course_utils.explain.messages.collectives import Collectives
 from course_utils.explain.messages.complaints import Complaints
@@ -28,6 +29,8 @@ AFTER_TRAINING = (
     "evaluates or logs on every rank, not under `if rank == 0`",
 )
 OF_A_WAIT = keys("ranks_disagree aborted terminated")  # what a watchdog's timeout leads to
+OF_NO_WEIGHT = keys("no_grad_fn nothing_trainable")  # without one, no entry follows
+GOES_ON = 2  # entries
 UNKNOWN = 2.0  # the weight of an exception without a cause of its own
 
 
@@ -44,10 +47,18 @@ def _trains_it(log: Log) -> bool:
     return is_trained and log.kind() != "policy"
 
 
+TOLD_APART = keys("ranks_disagree cuda_memory")  # what a run that goes on says of them
 REFUTED = {  # messages that the numbers behind them make harmless
     "checkpoint_without_gradient": _gradients_arrive,
     "head_is_new": _trains_it,
 }
+
+
+def _is_mended(log: Log, one: Finding) -> bool:
+    """Whether the run goes on behind an error that ends one, or of a model that cannot train."""
+    ends = one.cause.harm == ENDED or one.key in OF_NO_WEIGHT
+    behind = [entry for entry in log.entries if place(entry) > place(one.at)]
+    return ends and one.weight >= LATER and len(behind) >= GOES_ON
 
 
 def _is_behind(log: Log, one: Finding) -> bool:
@@ -107,6 +118,8 @@ class Heard:
             if key in REFUTED and REFUTED[key](log):
                 continue
             if key == "no_pad_token" and _is_behind(log, one):
+                continue
+            if key not in TOLD_APART and _is_mended(log, one):
                 continue
             if key == "ranks_disagree":
                 yield self._wait(one)

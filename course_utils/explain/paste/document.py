@@ -33,6 +33,32 @@ def _parts(number: int, row: dict) -> Iterator[Entry | Line]:
     yield from (Line(where, said) for said in row.values() if isinstance(said, str))
 
 
+def flat_pairs(line: str) -> list[tuple[str, object]]:
+    """The pairs of a JSON line that holds dicts within it; [] for any other line.
+
+    >>> flat_pairs('{"step": 10, "metrics": {"loss": 2.1, "lr": 1e-5}}')
+    [('step', 10), ('loss', 2.1), ('lr', 1e-05)]
+    """
+    text = line.strip()
+    if not (text.startswith("{") and text.endswith("}") and text.count("{") > 1):
+        return []
+    if _depth(text) > MAX_DEPTH:
+        return []
+    try:
+        row = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    return list(_leaves(row))
+
+
+def _leaves(row: dict) -> Iterator[tuple[str, object]]:
+    for name, value in row.items():
+        if isinstance(value, dict):
+            yield from _leaves(value)
+        else:
+            yield name, value
+
+
 def _depth(text: str) -> int:
     """How deep the brackets of a JSON document nest."""
     marks = (found[0] for found in STRING_OR_BRACKET.finditer(text))

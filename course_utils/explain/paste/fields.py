@@ -9,7 +9,7 @@ _PATTERNS = tuple(
     for name, pattern in (
         (
             "step",
-            r"(train(er|ing)?/)?(global_)?steps?|opt(im(izer)?)?_step|current_steps|it(er(ation)?)?|global_step/max_steps",
+            r"(train(er|ing)?/)?(global_)?steps?|opt(im(izer)?)?_step|current_steps|it(er(ation)?s?)?|num_updates|global_step/max_steps",
         ),
         ("epoch", r"(train(er|ing)?/)?epochs?"),
         ("skipped", r"number of skipped iterations|skipped( steps)?"),
@@ -36,8 +36,12 @@ _PATTERNS = tuple(
             "rejected_reward",
             r"(train/)?rewards/rejected|reject(ed)?_rewards?|(mean )?r(eward)?\(rejected\)",
         ),
-        ("margin", r"(train/)?rewards/margins?|margin"),
-        ("accuracy", r"(train/)?rewards/accurac(y|ies)|(train[_ ])?acc(uracy)?"),
+        ("margin", r"(train/)?rewards?[/_]margins?|margins?"),
+        (
+            "accuracy",
+            r"(train/)?rewards?[/_]acc(urac(y|ies))?|"
+            r"(train[_ ]|pair[_ ]|pref(erence)?[_ ])?acc(uracy)?",
+        ),
         ("token_accuracy", r"(train/)?(mean_)?token_acc(uracy)?"),
         ("tokens", r"(train/)?(num_tokens|num_input_tokens_seen)"),
         ("reference_logp", r"ref\(chosen\)|(train/)?ref(erence)?_(logps?/chosen|chosen_logps?)"),
@@ -82,7 +86,7 @@ _PATTERNS = tuple(
         ),
         (
             "clip_ratio",
-            r"(actor/|train/)?pg_clipfrac|(policy/loss_metrics/)?clip_ratio(/region_mean)?|(policy/)?clipfrac(_avg)?",
+            r"(actor/|train/)?pg_clipfrac|(policy/loss_metrics/)?clip_ratio(/region_mean)?|(policy/)?clip_?frac(tion|_avg)?",
         ),
         (
             "reward_std",
@@ -131,7 +135,11 @@ _PATTERNS = tuple(
         ),
         ("gen_batches", r"(train/)?num_gen_batches"),
         ("num_eos", r"val/num_eos_tokens"),
-        ("truncated_share", r"(train/)?(completions/)?clipped_ratio|response_length/clip_ratio"),
+        (
+            "truncated_share",
+            r"(train/)?(completions/)?clipped_ratio|response_length/clip_ratio|"
+            r"(rollout/)?trunc(ated)?[_/](ratio|frac(tion)?|share|rate)|rollout/truncated",
+        ),
         ("longest", r"(train/)?completions/max_length|response_length/max"),
         ("overlong_share", r"(\w+/)*overlong([/_](mean|share|ratio))?"),
         (
@@ -144,12 +152,13 @@ _PATTERNS = tuple(
             "length",
             r"(train/)?(completions?/)?mean_length|completion_length|response_length(/mean)?|"
             r"resp(onse)?_len|glen|rollout/response_len/mean|mean generation length|"
+            r"(mean|avg)_(resp(onse)?_|reply_|completion_)?len(gth)?|rollout/response_lengths?|"
             r"generate/avg_num_tokens|(train/)?mean_gen_tokens_per_sample",
         ),
         (
             "grad_norm",
             r"(train/)?(actor/|policy/|ppo_actor/update/)?(policy_|actor_)?grad(ient)?\.?[_ ]?norm|"
-            r"gnorm|gradnorm",
+            r"g_?norm|gradnorm|gn|\|g\||(total|global)_(grad_)?norm",
         ),
         (
             "learning_rate",
@@ -160,7 +169,8 @@ _PATTERNS = tuple(
         (
             "loss",
             r"(train/|actor/|training[ _]|minibatch |lm[ _]|total_|gpt_)?loss|"
-            r"train[ _]loss(_step)?|loss[ _/]train(ing)?|objective/loss|tensor|reduced_train_loss",
+            r"train[ _]loss(_step)?|loss[ _/]train(ing)?|objective/loss|tensor|reduced_train_loss|"
+            r"(dpo|rm|reward_model|step|pair(wise)?|rank(ing)?)_loss|train loss/train/total",
         ),
     )
 )

@@ -11,9 +11,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from course_utils.explain.paste.boxes import Boxes
+from course_utils.explain.paste.document import flat_pairs
 from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line, entries_of_row
 from course_utils.explain.paste.fields import canonical
 from course_utils.explain.paste.lines import is_cut, parts
+from course_utils.explain.paste.pairs import pairs as pairs_of_a_line
 from course_utils.explain.paste.ranks import Ranks, speaker
 from course_utils.explain.paste.tables import GAP, NUMBER, Table
 from course_utils.explain.paste.unnamed import Unnamed
@@ -47,6 +49,12 @@ PLAIN = re.compile(
     re.IGNORECASE,
 )
 AHEAD = re.compile(r"^\s*(?P<name>step)\s+(?P<value>\d+)(?:\s*/\s*\d+)?\s*\|", re.IGNORECASE)
+COUNTED = re.compile(  # the step of a line whose numbers stand in another form
+    r"(?<![\w/.])(?P<name>(?:global[_ ])?steps?|iter(?:ation)?s?(?:\(train\))?)\s*[:=#]?\s*\[?\s*"
+    r"(?P<value>\d+)(?:\s*/\s*\d+)?(?![\w.%])",
+    re.IGNORECASE,
+)
+WRAPPED = re.compile(rf"\b(?:np|numpy|jnp)\.\w+\(({NUMBER})\)")
 BRACKETED = re.compile(r"^\s*\[(step\s+\d+(?:/\d+)?)\](?=\s+[\w/]+\s+\S+\s*\|)", re.IGNORECASE)
 BEFORE_A_DICT = re.compile(
     r"(?:^|\s)(?P<name>(?:global[ _])?step)\W{1,2}(?P<value>\d+)\s*:\s*$", re.I
@@ -80,7 +88,8 @@ DECIMAL_COMMA = re.compile(
 UNIT = re.compile(r"(?<=\d) ?(?:tokens?/s(?:ec|ample)?|samples/s|m?s)(?=\s*(?:\||$))")
 HEADER = re.compile(r"\s*Epoch:? +(\d+)(?: ?/ ?\d+)?\s*(?:\||$)")  # its numbers follow below
 STEP_HEADER = re.compile(r"\s*={3,} *(Step) +(\d+)/(\d+) *={3,}\s*$")  # NeMo RL's
-MAX_OF_A_BLOCK, ENOUGH = 12, 4
+OF_A_STEP = {"loss", "policy_loss", "reward"}  # a norm alone may be of a part of the model
+MAX_OF_A_BLOCK, ENOUGH, AHEAD_OF_ALL = 12, 4, 60
 
 
 def read(lines: Iterable[str]) -> Iterator[Entry | Line]:
@@ -167,6 +176,9 @@ def _is_bare(entry: Entry) -> bool:
 
 def _entries(where: str, text: str) -> Iterator[Entry]:
     """The entries of one line; a progress bar may have left several on it."""
+    if nested := flat_pairs(text):
+        yield from entries_of_row(where, text, nested)
+        return
     groups = [group for group in BRACES.findall(text) if QUOTED.search(group)] or [text]
     is_quoted = False
     for group in groups:
@@ -183,7 +195,9 @@ def _entries(where: str, text: str) -> Iterator[Entry]:
             pairs.append((ahead["name"].replace(" ", "_"), ahead["value"]))
         yield from entries_of_row(where, group, pairs)
     if not is_quoted and len({word.lower() for word in PROSE.findall(text)}) < 2:
-        yield from _best_form(where, UNIT.sub("", DECIMAL_COMMA.sub(r"\1.\2", text)))
+        yield from _best_form(
+            where, UNIT.sub("", DECIMAL_COMMA.sub(r"\1.\2", WRAPPED.sub(r"\1", text)))
+        )
 
 
 def _best_form(where: str, text: str) -> list[Entry]:
@@ -202,7 +216,13 @@ def _best_form(where: str, text: str) -> list[Entry]:
             best = found
         if best and len(best[0].numbers) >= ENOUGH:
             break
-    if best and (step := AHEAD.match(text)):
+    found = list(entries_of_row(where, text, pairs_of_a_line(text, canonical)))
+    if found and (not best or len(found[0].numbers) > len(best[0].numbers)):
+        best = found
+    step = AHEAD.match(text)
+    if best and not step and best[0].numbers.keys() & OF_A_STEP:
+        step = COUNTED.search(text, 0, AHEAD_OF_ALL)
+    if best and step and "step" not in best[0].numbers:
         ahead = Entry(where, text, {"step": float(step["value"])}, {"step": step["name"]})
         best[0] = ahead.beneath(best[0])
     if best and (counted := TUNED.match(text)):

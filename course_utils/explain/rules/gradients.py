@@ -144,7 +144,7 @@ def norms_add_up(log: Log) -> Finding | None:
     )
     levels = thirds(log.values("loss"))
     climbs = levels is not None and levels[2] > CLIMBS * levels[0]  # a norm may grow with a loss
-    return Finding("gradients_not_cleared", 5.5 if climbs else 7.5, first, proof)
+    return Finding("gradients_not_cleared", 5.4 if climbs else 7.5, first, proof)
 
 
 def _steps_taken(entries: list[Entry]) -> list[float]:

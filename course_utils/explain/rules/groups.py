@@ -3,7 +3,7 @@
 import math
 from statistics import fmean
 
-from course_utils.explain.finding import Finding
+from course_utils.explain.finding import LOOK, Finding
 from course_utils.explain.paste.entries import Entry
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.numbers import said, share
@@ -78,7 +78,7 @@ def _all_rewards_0(log: Log) -> Finding | None:
     if "reward_std" in log.fields or len(rewards) < 3 or set(rewards) != {0.0}:
         return None
     entry = log.series("reward")[0][0]
-    return Finding("no_signal", 5.0, entry, (f"reward 0 in all {len(rewards)} entries",))
+    return Finding("no_signal", LOOK, entry, (f"reward 0 in all {len(rewards)} entries",))
 
 
 def too_easy(log: Log) -> Finding | None:
@@ -96,7 +96,7 @@ def too_easy(log: Log) -> Finding | None:
         f"never below {min(shares):.2g}: so many groups teach nothing",
         f"the reward is {level:.3g} on average: the prompts are too {_TOO[level > 0.5]}",
     )
-    return Finding("no_signal", 5.0, entry, proof)
+    return Finding("no_signal", LOOK, entry, proof)
 
 
 def signal_ended(log: Log) -> Finding | None:

@@ -4,7 +4,7 @@ import math
 import re
 from itertools import pairwise
 
-from course_utils.explain.finding import Finding
+from course_utils.explain.finding import LOOK, Finding
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.numbers import listed, said, spread
 
@@ -84,7 +84,7 @@ def apart_from_its_loss(log: Log) -> Finding | None:
     entry = wrong[-1][0]
     proof = f"error rates {listed(tuple(rates[:6]))}; losses {listed(tuple(judged[:6]))}"
     if min(rates) >= 0.99 * scale and spread(rates) < 0.02 * scale:
-        return Finding("nothing_right", 5.5, entry, (proof,), why=NOTHING_RIGHT, advice=READ_IT)
+        return Finding("nothing_right", LOOK, entry, (proof,), why=NOTHING_RIGHT, advice=READ_IT)
     if judged[-1] < 0.95 * judged[0] and rates[-1] > 1.1 * rates[0]:
         return Finding("metric_leaves_loss", 5.5, entry, (proof,), why=APART, advice=READ_IT)
     return None

@@ -2,7 +2,7 @@
 
 import math
 
-from course_utils.explain.finding import Finding
+from course_utils.explain.finding import LOOK, Finding
 from course_utils.explain.paste.entries import MAX_QUOTE, Entry
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import recovers, said
@@ -119,7 +119,7 @@ def huge_loss(log: Log) -> Finding | None:
         steps = (f"{first.where}: {said(first, 'loss')}", proof)
         return Finding("diverged", 7.5, entry, steps)
     against = "no entry with grad_norm nan"
-    return Finding("nan_shown_as_zero", 6.0, entry, (proof,), (against,))
+    return Finding("nan_shown_as_zero", LOOK, entry, (proof,), (against,))
 
 
 def dead_weights(log: Log) -> Finding | None:

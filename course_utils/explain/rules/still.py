@@ -27,6 +27,7 @@ DIED = (
     "longer warm-up, a larger batch, clipping to a norm of 1",
 )
 AGAIN = 5  # losses of four digits that come again: not by chance
+NO_RATE_OF_A_RUN = 1e-7  # supervised: below it a loss that is flat has its reason
 
 
 def flat(log: Log) -> Finding | None:
@@ -45,6 +46,8 @@ def flat(log: Log) -> Finding | None:
     ]
     if rates:
         proof.append(f"learning_rate up to {max(rates):.2g}")
+    if rates and 0 < max(rates) < NO_RATE_OF_A_RUN:
+        return Finding("rate_too_low", 6.5, entry, tuple(proof))
     return Finding("nothing_moves", 6.0, entry, tuple(proof))
 
 

@@ -4,7 +4,7 @@ import math
 import re
 from statistics import fmean
 
-from course_utils.explain.finding import Finding
+from course_utils.explain.finding import LOOK, Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Entry, place
 from course_utils.explain.paste.log import Log, finite
@@ -56,7 +56,9 @@ def labels_masked(log: Log, beside: Beside) -> Finding | None:
         return None  # no step was taken: the nan of an overflow, which the Trainer leaves out
     shown = [name for name in ("loss", "grad_norm") if name in dead[0].numbers]
     proof = f"{len(dead)} of {len(series)} entries, from the first on: {said(dead[0], *shown)}"
-    weight = 4.0 if math.isnan(dead[0].numbers["loss"]) else 6.5
+    is_nan = math.isnan(dead[0].numbers["loss"])
+    is_hidden = "grad_norm" not in dead[0].numbers and bool(_judged_nan(log))
+    weight = 4.0 if is_nan or is_hidden else 6.5
     return Finding("labels_masked", weight, dead[0], (proof,))
 
 
@@ -224,7 +226,7 @@ def overfits(log: Log) -> Finding | None:
         f"{said(low, 'eval_loss')} at {low.where} is the lowest; {now:.4g} at {last.where}",
         f"the training loss falls from {losses[0]:.4g} to {losses[-1]:.4g}",
     )
-    return Finding("overfits", 6.5, judged[best + 1][0], proof)
+    return Finding("overfits", LOOK, judged[best + 1][0], proof)
 
 
 def _misses_all(log: Log, lowest: float) -> bool:
@@ -258,7 +260,7 @@ def memorised(log: Log) -> Finding | None:
     if not 0 < last < 2e-3:
         return None
     proof = f"the loss falls from {series[0][1]:.4g} to {last:.4g} at {entry.where}"
-    return Finding("memorised", 6.0, entry, (proof,))
+    return Finding("memorised", LOOK, entry, (proof,))
 
 
 def loss_falls(log: Log) -> Finding | None:

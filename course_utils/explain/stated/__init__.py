@@ -101,6 +101,7 @@ from course_utils.explain.stated.steps.class_weights import weights_in_another_o
 from course_utils.explain.stated.steps.divided_divergence import kl_over_the_words
 from course_utils.explain.stated.steps.forward_range import outside_of_float16
 from course_utils.explain.stated.steps.fresh_adapter import still_in_the_first_step
+from course_utils.explain.stated.steps.hangs import said_to_hang
 from course_utils.explain.stated.steps.micro_sums import summed_over_rows
 from course_utils.explain.stated.steps.module_names import names_apart
 from course_utils.explain.stated.steps.optimizer_order import made_before
@@ -218,4 +219,5 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     wrong_in_the_format,
     wrong_in_the_graph,
     wrong_in_what_is_kept,
+    said_to_hang,
 )

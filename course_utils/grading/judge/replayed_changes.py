@@ -62,7 +62,9 @@ class SharedObjects:
 
 
 def apply_surroundings(data: dict, tensors: list[Tensor], folders: list[str]) -> None:
-    """Repeat changes of the surroundings: drawn random numbers, written files."""
+    """Repeat changes of the surroundings: gradients off, drawn random numbers, written files."""
+    if type(grad := data.get("grad")) is bool:
+        torch.set_grad_enabled(grad)
     if "rng" in data:
         state = tensor_at(tensors, data["rng"])
         if state.dtype != torch.uint8 or state.shape != torch.get_rng_state().shape:

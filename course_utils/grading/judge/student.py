@@ -125,6 +125,7 @@ class Student:
                     result, data["operations"] = watched(function, given, kwargs)
                 else:
                     result = function(*given, **kwargs)
+                data["grad"] = torch.is_grad_enabled()
             encoder = Results(self, call.known, call.modules)
             data["value"] = encoder.encode(result)
             data["outputs"], call.outputs = encoder.numbers, encoder.outputs

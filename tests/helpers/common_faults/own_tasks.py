@@ -31,7 +31,7 @@ def batches_made(trainer, change, healthy):
     return trainer
 
 
-@with_twin("tags_one_token_late", "tags_misplaced")
+@with_twin("tags_one_token_late", "tags_misplaced", is_open=True)
 def tags_one_token_late(folder, healthy=False):
     late = lambda row: {"labels": [-100, *row["labels"][:-1]]}  # noqa: E731
     return rows_made(tagging.ner_bert(folder), late, healthy)

@@ -4,6 +4,7 @@ import math
 from collections import defaultdict
 from typing import Any
 
+from course_utils.diagnostics.batch_view.rows import unchanged
 from course_utils.diagnostics.diagnosis.looks.row_order import judge_order
 from course_utils.diagnostics.diagnosis.looks.settings import num_steps_of
 from course_utils.diagnostics.diagnosis.measures.data_sets import (
@@ -37,7 +38,7 @@ def look_at_all_rows(subject: Subject, sheet: Sheet) -> None:
         return
     labels = labels_of(data) if subject.loss in (Loss.ROWS, Loss.REPLIES) else []
     if len(set(inputs)) == 1:
-        _alike(inputs, labels, sheet)
+        _alike(subject, data, labels, sheet)
         return
     twice = 1 - len(set(inputs)) / len(inputs)
     sheet.clear("rows that differ", f"{len(set(inputs))} of {len(inputs)}")
@@ -106,9 +107,15 @@ def _rows_of_an_update(args: Any) -> int:
     return args.train_batch_size * args.gradient_accumulation_steps * args.world_size
 
 
-def _alike(inputs: list, labels: list, sheet: Sheet) -> None:
+def _alike(subject: Subject, data: Any, labels: list, sheet: Sheet) -> None:
+    """One input in all rows; a policy may practise one prompt, if all else is alike as well."""
+    with unchanged(data):
+        rows = [repr(data[at]) for at in range(min(len(data), MOST))]
+    said = f"{len(rows)} rows were read, and all have the same ids"
+    if subject.kind == POLICY and len(set(rows)) == 1:
+        sheet.show("rows", f"{said}: one prompt is practised")
+        return
     more = (f"their labels are {len(set(labels))} different ones",) if labels else ()
-    said = f"{len(inputs)} rows were read, and all have the same ids"
     sheet.find("rows_alike", COUNTED, said, *more, place="train_dataset")
 
 

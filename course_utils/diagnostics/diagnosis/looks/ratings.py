@@ -21,11 +21,17 @@ TELLS = 0.7  # of the pairs: what a count of words must tell
 AS_NUMBERS = "compare the ratings as numbers: float(rating)"
 CHOSEN = re.compile(r"chosen|accepted|preferred|better|winner", re.IGNORECASE)
 MEASURED_BY_A_MODEL = re.compile(r"log_?p", re.IGNORECASE)  # no rating: a reference's log-probs
+LESS_IS_BETTER = re.compile(
+    r"(^|_)(rank|place|loss|errors?|perplexity|ppl|distance)($|_)", re.IGNORECASE
+)
 REJECTED = re.compile(r"rejected|dispreferred|worse|loser", re.IGNORECASE)
 
 
 def look_at_ratings(subject: Subject, sheet: Sheet) -> None:
-    """A chosen reply must not be rated below its rejected one, where both ratings are there."""
+    """A chosen reply must not be rated worse than its rejected one, where both ratings are there.
+
+    Of a rank or a loss the lower one is better.
+    """
     rated = _rated(subject) if subject.kind in (PAIRS, SCORES) else {}
     if rated:
         _sorted_as_text(subject, rated, sheet)
@@ -34,12 +40,13 @@ def look_at_ratings(subject: Subject, sheet: Sheet) -> None:
     if len(chosen) != 1 or len(rejected) != 1:
         return
     pairs = list(zip(rated[chosen[0]], rated[rejected[0]], strict=True))
-    lower = [(a, b) for a, b in pairs if float(a) < float(b)]
-    said = f"{len(lower)} of {len(pairs)} pairs have {chosen[0]} below {rejected[0]}"
+    sign, word = (-1, "above") if LESS_IS_BETTER.search(chosen[0]) else (1, "below")
+    lower = [(a, b) for a, b in pairs if sign * float(a) < sign * float(b)]
+    said = f"{len(lower)} of {len(pairs)} pairs have {chosen[0]} {word} {rejected[0]}"
     if len(pairs) < FEWEST or len(lower) < SHARE * len(pairs):
         sheet.clear("ratings of the pairs", said)
         return
-    is_text = isinstance(lower[0][0], str) and all(a > b for a, b in lower)
+    is_text = isinstance(lower[0][0], str) and all(_is_turned(a, b) for a, b in lower)
     first = f"the first of them: {lower[0][0]!r} and {lower[0][1]!r}"
     sheet.find(
         "pairs_inverted",

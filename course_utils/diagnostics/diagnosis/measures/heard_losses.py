@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from course_utils.diagnostics.diagnosis.measures.forward import logits_in
+from course_utils.diagnostics.hooks import Hook
 
 NAMES = (
     *("cross_entropy", "nll_loss", "kl_div"),
@@ -74,8 +75,8 @@ class HeardLosses:
             self._batch = dict(kwargs) if is_wanted else {}
 
         handles = (
-            model.register_forward_pre_hook(forget),
-            model.register_forward_hook(keep, with_kwargs=True),
+            model.register_forward_pre_hook(Hook(forget)),
+            model.register_forward_hook(Hook(keep), with_kwargs=True),
         )
         try:
             yield

@@ -19,6 +19,7 @@ from course_utils.diagnostics.diagnosis.sheet.subject import (
     REPLIES,
     Subject,
 )
+from course_utils.diagnostics.hooks import Hook
 from course_utils.diagnostics.loss_kind import Loss, head_of
 
 MOST_PASSES = 12
@@ -48,7 +49,7 @@ class ReadPlaces:
             yield self
             return
         modules = [m for m in self.subject.model.modules() if hasattr(m, "config")]
-        handles = [m.register_forward_hook(self._pass, with_kwargs=True) for m in modules]
+        handles = [m.register_forward_hook(Hook(self._pass), with_kwargs=True) for m in modules]
         try:
             yield self
         finally:

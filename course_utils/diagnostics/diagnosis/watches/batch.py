@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.hooks import Hook
 from course_utils.diagnostics.nonfinite.batches import keep
 
 NAMES = ("input_ids", "attention_mask", "position_ids", "labels")
@@ -26,7 +27,7 @@ class FirstBatch:
         if self.subject.batch is not None:
             yield
             return
-        handle = self.subject.model.register_forward_pre_hook(self._hear, with_kwargs=True)
+        handle = self.subject.model.register_forward_pre_hook(Hook(self._hear), with_kwargs=True)
         try:
             yield
         finally:

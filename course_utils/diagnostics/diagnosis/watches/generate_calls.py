@@ -13,6 +13,7 @@ from course_utils.diagnostics.diagnosis.looks.batch import write_report
 from course_utils.diagnostics.diagnosis.sheet.finding import LIKELY, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import ENDING, ENDLESS
 from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
+from course_utils.diagnostics.hooks import Hook, Method
 from course_utils.diagnostics.loss_kind import Loss
 
 MAX_CALLS = 4  # of which the prompts are read
@@ -41,7 +42,7 @@ class GenerateCalls:
             yield
             return
         own = vars(model).get("generate")
-        handle = model.register_forward_pre_hook(self._hear_forward, with_kwargs=True)
+        handle = model.register_forward_pre_hook(Hook(self._hear_forward), with_kwargs=True)
 
         def heard(*args: Any, **kwargs: Any) -> Any:
             output = generate(*args, **kwargs)
@@ -51,7 +52,7 @@ class GenerateCalls:
                 self.failures.append(error)
             return output
 
-        model.generate = heard
+        model.generate = Method(model, "generate", heard)
         try:
             yield
         finally:

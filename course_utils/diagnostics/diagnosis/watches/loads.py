@@ -13,6 +13,7 @@ from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, ME
 from course_utils.diagnostics.diagnosis.sheet.subject import LOOP, Subject
 from course_utils.diagnostics.diagnosis.watches.passes import Passes
 from course_utils.diagnostics.diagnosis.watches.steps import Steps
+from course_utils.diagnostics.hooks import Hook
 
 SOME = 64  # numbers of a tensor
 MOST = 0.5  # of the tensors that are loaded
@@ -41,7 +42,7 @@ class Loads:
     def listening(self) -> Iterator[None]:
         weights = self.subject.trainable().items()
         self._start = {name: _some(weight) for name, weight in weights}
-        handle = self.subject.model.register_load_state_dict_pre_hook(self._hear)
+        handle = self.subject.model.register_load_state_dict_pre_hook(Hook(self._hear))
         try:
             yield
         finally:

@@ -11,6 +11,7 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.diagnosis.watches.steps import Steps
+from course_utils.diagnostics.hooks import Hook
 
 
 @dataclass
@@ -35,7 +36,7 @@ class Pace:
             self._tick(schedule)
             return plain(schedule, *args, **kwargs)
 
-        handle = self.subject.model.register_forward_pre_hook(self._pass)
+        handle = self.subject.model.register_forward_pre_hook(Hook(self._pass))
         LRScheduler.step = counted
         try:
             yield

@@ -17,6 +17,7 @@ from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, 
 from course_utils.diagnostics.diagnosis.sheet.subject import LOOP, Subject
 from course_utils.diagnostics.diagnosis.watches.pace import Pace
 from course_utils.diagnostics.diagnosis.watches.steps import Steps
+from course_utils.diagnostics.hooks import Hook
 from course_utils.diagnostics.libraries.pytorch import batch_norms, dropouts, is_scheduled
 
 ENOUGH = 4  # steps
@@ -48,7 +49,7 @@ class Passes:
     @contextmanager
     def listening(self) -> Iterator[None]:
         weight = _smallest(self.subject)
-        handles = [self.subject.model.register_forward_pre_hook(self._pass, with_kwargs=True)]
+        handles = [self.subject.model.register_forward_pre_hook(Hook(self._pass), with_kwargs=True)]
         if weight is not None and self.subject.kind == LOOP:
             handles.append(weight.register_hook(self._gradient))
             handles.append(weight.register_post_accumulate_grad_hook(self._accumulated))

@@ -14,6 +14,7 @@ from course_utils.diagnostics.diagnosis.looks.row_order import judge_order
 from course_utils.diagnostics.diagnosis.measures.data_sets import labels_of
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import LOOP, TRAINING, Subject
+from course_utils.diagnostics.hooks import Hook
 from course_utils.diagnostics.loss_kind import Loss
 
 IGNORED = -100
@@ -31,7 +32,9 @@ class RowOrder:
     @contextmanager
     def listening(self) -> Iterator[None]:
         if self.subject.kind == LOOP:
-            handle = self.subject.model.register_forward_pre_hook(self._pass, with_kwargs=True)
+            handle = self.subject.model.register_forward_pre_hook(
+                Hook(self._pass), with_kwargs=True
+            )
             try:
                 yield
             finally:

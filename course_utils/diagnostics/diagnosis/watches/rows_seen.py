@@ -10,6 +10,7 @@ from torch import Tensor
 
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import LOOP, Subject
+from course_utils.diagnostics.hooks import Hook
 from course_utils.diagnostics.loss_kind import IGNORED, Loss
 
 FEWEST, MOST = 16, 20_000  # rows
@@ -33,7 +34,7 @@ class RowsSeen:
         if self.subject.kind != LOOP or hears is None:
             yield
             return
-        handle = self.subject.model.register_forward_pre_hook(hears, with_kwargs=True)
+        handle = self.subject.model.register_forward_pre_hook(Hook(hears), with_kwargs=True)
         try:
             yield
         finally:

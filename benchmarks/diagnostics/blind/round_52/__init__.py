@@ -1,0 +1,1 @@
+"""Round 52: 15 posts alone, by one author."""
