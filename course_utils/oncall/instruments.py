@@ -11,6 +11,7 @@ from pathlib import Path
 from course_utils.box.kind import PACKAGE, find_kind
 from course_utils.oncall import folder as folders
 from course_utils.oncall import prices, sandbox
+from course_utils.oncall.binaries import as_text
 from course_utils.oncall.declare import Files
 from course_utils.oncall.training import Trainers
 
@@ -37,11 +38,8 @@ def diagnose(files: Files, base: dict[str, bytes]) -> str:
     """What `diagnose` says that rides along with the same training."""
     with tempfile.TemporaryDirectory(prefix="course-diagnose-") as place:
         folder = Path(place)
-        whole = {name: text.encode() for name, text in files.items()}
-        whole |= {f"base/{name}": data for name, data in base.items()}
-        for name, data in whole.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes(data)
+        of_base = {f"base/{name}": as_text(name, data) for name, data in base.items()}
+        folders.write_files(folder, files | of_base)
         return sandbox.run(list(RIDE), folder, kind=find_kind(), limit_s=LIMIT_S).said
 
 
