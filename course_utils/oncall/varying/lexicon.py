@@ -252,7 +252,7 @@ train_leg: run_leg train_segment run_slot train_slice
 trained: trainable params adapter_params
 trainer: tr runner
 training_config: training_args make_args trainer_args train_args
-turn: served answer_row exchange_of
+turn: served answer_row logged
 turns: exchange qa_pair two_turns
 update: policy_step learn step_on update_policy
 update_weights: sync load_from refresh pull_weights
