@@ -28,7 +28,7 @@ class Mend:
     """One fix, and what was said of it.
 
     Attributes:
-        author: 1, 2, 3 (two people), 4 or 5; "about" says how each worked.
+        author: 1, 2, 3 (two people), 4, 5 or 6; "about" says how each worked.
         handed: a digest of the files that it edits.
         is_right: whether the fault is gone and nothing else worse; in its author's judgement.
         is_report_right: the same of the place in its report.
