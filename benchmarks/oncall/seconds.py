@@ -60,18 +60,19 @@ def drawn_seed(template: str) -> int:
     return next(drawn)
 
 
-def right_fix(template: str) -> mends.Mend:
+def right_fix(template: str) -> mends.Mend | None:
     """The first fix of a ticket of this template that must be solved, and whose edits still fit."""
-    return next(
+    fixes = (
         one
         for one in mends.kept()[1]
         if one.must_be_solved and cases.load(one.case).template == template and one.files()
     )
+    return next(fixes, None)
 
 
-def measured(template: str, times: int) -> tuple[float, ...]:
+def measured(template: str, fix: mends.Mend, times: int) -> tuple[float, ...]:
     """Medians of what COLUMNS names."""
-    seed, fix = drawn_seed(template), right_fix(template)
+    seed = drawn_seed(template)
     with TemporaryDirectory() as parent:
         out, fixed = Path(parent) / "new", Path(parent) / "fixed"
         folder.write(fixed, fix.ticket, TRAINERS)
@@ -109,8 +110,9 @@ def main() -> None:
     asked = parser.parse_args()
     runs = {}
     for name in templates.names():
-        runs[name] = measured(name, asked.times)
-        print(name, *runs[name], flush=True)
+        if fix := right_fix(name):
+            runs[name] = measured(name, fix, asked.times)
+        print(name, *runs.get(name, ["is not measured: nobody else's fix is kept"]), flush=True)
     print(Table(columns=COLUMNS, rows=rows_of(runs)))
     if asked.write:
         machine = f"{os.cpu_count()} processors ({platform.machine()})"
