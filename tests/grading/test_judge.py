@@ -22,6 +22,8 @@ pytest.importorskip("IPython")
 if not hasattr(os, "fork"):
     pytest.skip("the judge's workers are forked", allow_module_level=True)
 
+# What an answer leaves in a model beyond numbers stays on its side: then more fails, never less.
+LEFT_THERE = "No hook is left; parameters and buffers stay such, trained or not; modes stay."
 EXERCISES = [v for lesson in lessons() for e in lesson.exercises for v in e.variants]
 
 
@@ -92,8 +94,7 @@ def test_an_answer_elsewhere_gets_the_verdict_of_one_here(exercise, answer):
     outcome, unmet = verdict(by_proxy(exercise, answer))  # first: some answers remember their calls
     here, unmet_here = verdict(checking.check(exercise, answer))
     assert outcome == here
-    # A hook or a new buffer does not come back from there, so that a later criterion may differ.
-    assert unmet == unmet_here or set(unmet) & set(unmet_here)
+    assert unmet == unmet_here or (LEFT_THERE in unmet_here and set(unmet_here) < set(unmet))
 
 
 def test_how_each_exercise_is_judged(capsys):

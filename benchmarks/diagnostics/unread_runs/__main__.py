@@ -42,7 +42,8 @@ What `diagnose.watching` names first in {} broken runs that nobody here reads
 (`benchmarks/diagnostics/unread_runs`), and whether it accuses their healthy twins or healthy runs
 that look odd: only these counts are looked at, so that a change of a rule can be held against them
 again and again. Made by `python -m benchmarks.diagnostics.unread_runs --write`, with `course_utils`
-as of {}. {}
+as of {}. {} {} of these cases have been looked at since, as key.json says: to find why a healthy
+twin was ended or accused.
 
 """
 
@@ -116,7 +117,8 @@ def main() -> None:
     all_ = list(counted(authors))
     num_broken = sum(one.kind == "broken" for one in all_)
     about = " ".join(dict.fromkeys(key()[author]["about"] for author in authors))
-    page = HEAD.format(num_broken, changed("course_utils"), about)
+    num_read = sum("read" in one for author in authors for one in key()[author]["runs"].values())
+    page = HEAD.format(num_broken, changed("course_utils"), about, num_read)
     page += "\n".join(table(COLUMNS, rows(all_)))
     print(page)
     if asked.causes:

@@ -16,9 +16,7 @@ from course_utils.diagnostics.loss_kind import IGNORED, Loss, speaks_for
 FEWEST = 16  # rows
 MANY = 256  # tags
 BETTER, FEWER = 0.03, 0.6  # how much more the token beside must tell; of the errors that are left
-OWN = (
-    1 / 3
-)  # of what the token beside tells above the most frequent tag; above it the own tells too
+OWN = 1 / 3  # of what the token beside tells above the commonest tag; above it the own tells too
 MOST_ROWS, HALF, SLIPPED = 512, 0.5, 0.9  # rows that are read; that have tokens without a tag
 LARGE = 1000.0  # rms of the targets: a new head gives numbers near 0
 
