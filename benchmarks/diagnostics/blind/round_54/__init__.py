@@ -1,0 +1,1 @@
+"""Round 54: 15 posts alone, by one author."""
