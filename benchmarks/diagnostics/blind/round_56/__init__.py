@@ -1,0 +1,1 @@
+"""Round 56: 15 posts alone, by one author."""
