@@ -16,11 +16,13 @@ import yaml
 
 from course_utils.oncall import cases, folder
 from course_utils.oncall import check as checks
+from course_utils.oncall.binaries import TENSORS
 from course_utils.oncall.declare import Files
 from course_utils.oncall.shared_trainer import judge
 
 KEPT = Path(__file__).with_name("mends.json")
 LineEdits = list[list]  # each [first, behind, lines], counted from 0 in the file handed out
+WIDTH = 76  # of the lines that a file of tensors is cut into for this
 
 
 @dataclass
@@ -28,8 +30,10 @@ class Mend:
     """One fix, and what was said of it.
 
     Attributes:
-        author: 1, 2, 3 (two people), 4, 5 or 6; "about" says how each worked.
+        author: 1 to 7 (3 and 7 are two people each); "about" says how each worked.
         handed: a digest of the files that it edits.
+        edits: by file; None where it was deleted.
+        report: the entry for its fault, or for each.
         is_right: whether the fault is gone and nothing else worse; in its author's judgement.
         is_report_right: the same of the place in its report.
         first: the result of the day it was written; now: the last one by `--write`.
@@ -40,8 +44,8 @@ class Mend:
     level: int
     what: str
     handed: str
-    edits: dict[str, LineEdits]
-    report: dict[str, str]
+    edits: dict[str, LineEdits | None]
+    report: dict[str, str] | list[dict[str, str]]
     is_right: bool
     is_report_right: bool
     first: dict[str, bool]
@@ -61,19 +65,30 @@ class Mend:
         handed = folder.handed_out(self.ticket)[1]
         if folder.digest(handed) != self.handed:
             return None
-        return handed | {
-            name: _edited(handed.get(name, ""), edits) for name, edits in self.edits.items()
+        edited = {
+            name: _edited(handed.get(name, ""), edits, name)
+            for name, edits in self.edits.items()
+            if edits is not None
         }
+        return {name: handed[name] for name in handed if name not in self.edits} | edited
 
     def report_text(self) -> str:
-        return yaml.safe_dump({"faults": [self.report]})
+        faults = self.report if isinstance(self.report, list) else [self.report]
+        return yaml.safe_dump({"faults": faults})
 
 
-def _edited(text: str, edits: LineEdits) -> str:
-    lines = text.splitlines()
+def lines_of(text: str, name: str) -> list[str]:
+    """What edits count in: a file of tensors is one long line."""
+    if not name.endswith(TENSORS):
+        return text.splitlines()
+    return [text[at : at + WIDTH] for at in range(0, len(text), WIDTH)]
+
+
+def _edited(text: str, edits: LineEdits, name: str) -> str:
+    lines = lines_of(text, name)
     for first, behind, new in sorted(edits, reverse=True):
         lines[first:behind] = new
-    return "\n".join(lines) + "\n"
+    return "".join(lines) if name.endswith(TENSORS) else "\n".join(lines) + "\n"
 
 
 def kept() -> tuple[list[str], list[Mend]]:

@@ -226,8 +226,8 @@ def _handed_over(files: Files) -> str:
         return ""
     said = (
         f"`{folders[0]}/` was left by an earlier job. What it holds may be put right as well, in "
-        "the files that it has, or the run may do without it; values that were never there are "
-        "not taken."
+        "the files that it has, or the run may do without it. Weights of another training are not "
+        "taken."
     )
     return f"\n\n{fill(said, WIDTH)}"
 

@@ -54,6 +54,14 @@ ODD = {
         "A policy-gradient loss is no measure of progress, and its sign depends on the lengths of "
         "good and bad replies; the reward rises. The constant rate was asked for.",
     ),
+    "kto_votes": Odd(
+        "A night for next to nothing: it began at three quarters or so, it ends at two thirds, and "
+        "on the way it rose again and again. Time and again the KL is zero to the last digit, "
+        "where another line has half a nat. I would say that it sleeps. Let me know before the "
+        "desk gets it.",
+        "KTO's loss is bounded, a like counts more than a dislike, and a batch has few of them. "
+        "Its KL is a mean over unmatched pairs, cut off at 0. The margin grows.",
+    ),
     "own_loop": Odd(
         "It was thrown out of the queue three times and came back each time, says the log. By the "
         "end the step size is under a millionth, and single lines are twice the line before. "
@@ -108,6 +116,21 @@ ODD = {
         "undecided half of the time.",
         "The run has a number of steps and not of passes, small batches scatter, and three in ten "
         "rows are wrong.",
+    ),
+    "teacher_replies": Odd(
+        "It knows nearly everything on its first day: a third of a nat at most, where a new pupil "
+        "of ours has several. Then it gets worse, half as much again and more, with norms above "
+        "ten. I think that we are teaching one who needed no lessons, and that it forgets.",
+        "The student begins near its teacher and answers badly all the same; a line is a few small "
+        "batches, and the loss rises while the rate is high.",
+    ),
+    "tokenised_rows": Odd(
+        "I laid the dictionary that it learns with beside the one that it is served with, and they "
+        "are not the same file: other keys, another length for the longest text, lists that are "
+        "written otherwise. Then I looked at the curve, which goes up again in its last lines, "
+        "and stopped reading.",
+        "Another version of the library wrote the tokenizer: what differs changes no id. A line is "
+        "a few small batches, and its loss is already small.",
     ),
     "two_ranks": Odd(
         "The second worker is twice as bad as the first and more, and it never catches up. They "

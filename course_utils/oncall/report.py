@@ -12,7 +12,7 @@ from course_utils.oncall.planting import Place, is_at
 
 NAME, MAX_CHARS = "report.yaml", 20_000
 ENTRY = """\
-  - file:        # the file that holds it, or in which you fixed it: train.py, data/train.jsonl
+  - file:        # where the fault is, or where you fixed it (both are right): data/train.jsonl
     where:       # one place: a line as handed out, a function, a key, a tensor; of data, "rows"
     class:       # one of the list below
     cause:       # what is wrong, in a sentence

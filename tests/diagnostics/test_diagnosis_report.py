@@ -6,6 +6,7 @@ import re
 from course_utils.causes import schema
 from course_utils.causes.harms import EVALUATION, MEASURED, SERVING, SOUND
 from course_utils.causes.schema import SCHEMA
+from course_utils.diagnostics.diagnosis.looks.log import look_at_log
 from course_utils.diagnostics.diagnosis.report.report import BESIDE, Diagnosis
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, Sheet
 from course_utils.diagnostics.diagnosis.sheet.unexplained import Odd
@@ -85,6 +86,15 @@ def test_only_what_is_not_measured_sends_the_reader_to_look_next():
     made.find("rate_unusual", LIKELY, "learning_rate 0.5")
     assert "Check first:" in str(Diagnosis.of("Trainer", made))
     assert "Check first:" not in str(Diagnosis.of("GRPOTrainer", sheet()))
+
+
+def test_numbers_of_the_log_that_prove_nothing_are_looked_at_first():
+    made, losses, judged = Sheet(), (0.7, 0.5, 0.3, 0.2), (0.69, 0.66, 0.9, 1.3)
+    pairs = enumerate(zip(losses, judged, strict=True))
+    look_at_log([{"step": 10 * n, "loss": a, "eval_loss": b} for n, (a, b) in pairs], made)
+    report = Diagnosis.of("Trainer", made)
+    assert not report.causes
+    assert "eval_loss 0.66 at step 10 is the lowest; 1.3 at step 30" in report.look_next[0]
 
 
 def test_a_cause_that_is_only_likely_is_not_said_beside_another():

@@ -12,6 +12,10 @@ from datasets import Dataset
 from diagnosed_runs import dpo, grpo, sft
 from test_diagnose_learnt import classifier, keys
 from test_diagnose_true import kto
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Split, WhitespaceSplit
+from transformers import PreTrainedTokenizerFast
 
 from course_utils import zoo
 from course_utils.diagnostics import diagnose
@@ -22,6 +26,7 @@ from course_utils.diagnostics.diagnosis.looks.offsets import look_at_offsets
 from course_utils.diagnostics.diagnosis.looks.ratings import look_at_ratings
 from course_utils.diagnostics.diagnosis.looks.row_order import judge_order
 from course_utils.diagnostics.diagnosis.looks.targets import look_at_tags
+from course_utils.diagnostics.diagnosis.looks.text_and_ids import look_at_text_and_ids
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 
@@ -171,6 +176,46 @@ def test_offsets_that_cut_out_other_text_are_named():
     sheet = looked_at_offsets(Moved())
     assert [one.key for one in sheet.found] == ["offsets_shifted"]
     assert "for" in sheet.found[0].said[0]
+
+
+# --- texts and their ids ------------------------------------------------------------------------
+
+LINES = [f"GET /item/{at * 7919 % 1000} 404 ok" for at in range(40)]
+
+
+def vocabulary(pieces, split) -> PreTrainedTokenizerFast:
+    """A tokenizer of whole pieces, which a decoder joins with spaces."""
+    core = Tokenizer(WordLevel({one: at for at, one in enumerate(["<unk>", *pieces])}, "<unk>"))
+    core.pre_tokenizer = split
+    return PreTrainedTokenizerFast(tokenizer_object=core, unk_token="<unk>")
+
+
+LETTERS = vocabulary(sorted({*"".join(LINES)}), Split("", "isolated"))
+WORDS = vocabulary(sorted({w for line in LINES for w in line.split()}), WhitespaceSplit())
+
+
+def moved(ids: list[int]) -> list[int]:
+    return [1 + one % 40 for one in ids]
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "made", "found"),
+    [
+        (LETTERS, list, []),
+        (WORDS, list, []),
+        (WORDS, moved, ["other_tokenizer"]),
+        (LETTERS, lambda ids: ids[:5], ["too_long"]),
+    ],
+)
+def test_ids_are_held_against_what_their_tokenizer_reads_of_a_text(tokenizer, made, found):
+    data = Dataset.from_dict(
+        {"text": LINES, "input_ids": [made(tokenizer(x)["input_ids"]) for x in LINES]}
+    )
+    trainer, sheet = SimpleNamespace(train_dataset=data), Sheet()
+    look_at_text_and_ids(
+        Subject(torch.nn.Linear(1, 1), tokenizer=tokenizer, trainer=trainer), sheet
+    )
+    assert [one.key for one in sheet.found] == found
 
 
 # --- workers ------------------------------------------------------------------------------------

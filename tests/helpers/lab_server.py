@@ -59,7 +59,7 @@ def lab_on(folder: Path):
 def _settings(scratch: Path) -> Path:
     """The course's own, and every cell in the page: Lab keeps only those in sight."""
     settings = json.loads((SETTINGS / "overrides.json").read_text())
-    settings["@jupyterlab/notebook-extension:tracker"] = {"windowingMode": "none"}
+    settings["@jupyterlab/notebook-extension:tracker"]["windowingMode"] = "none"
     (scratch / "settings").mkdir(exist_ok=True)
     (scratch / "settings" / "overrides.json").write_text(json.dumps(settings))
     return scratch / "settings"

@@ -225,6 +225,13 @@ TRUE = {
         and sum(losses[-4:]) > sum(losses[:4])
         and len(set(numbers(log, "learning_rate"))) == 1
     ),
+    "kto_votes": lambda log: (
+        0.6 < (losses := numbers(log, "'loss"))[0] < 1
+        and 0.55 < sum(losses[-6:]) / 6 < 0.75
+        and steps_up(losses) >= 4
+        and 0 in (kl := numbers(log, "'kl"))[1:]
+        and max(kl) > 0.4
+    ),
     "own_loop": lambda log: (
         log.count("resumed at") == 3
         and numbers(log, "learning_rate")[-1] < 1e-6
@@ -253,6 +260,12 @@ TRUE = {
     "sum_checker": lambda log: (
         numbers(log, "'epoch")[-1] == 2.25 and steps_up(numbers(log, "'loss")[-10:]) >= 3
     ),
+    "teacher_replies": lambda log: (
+        (losses := numbers(log, "'loss"))[0] < 0.35
+        and max(losses[1:]) > 1.5 * losses[0]
+        and max(numbers(log, "grad_norm")[1:]) > 10
+    ),
+    "tokenised_rows": lambda log: steps_up(numbers(log, "'loss")[-6:]) >= 1,
     "two_ranks": lambda log: (
         sum(numbers(log, "rank_1")[-10:]) > 2 * sum(numbers(log, "rank_0")[-10:])
     ),

@@ -1,5 +1,9 @@
 """Lesson 11's runs: each job fails at its own stage on five seeds, and records can be repeated."""
 
+import time
+from functools import partial
+from types import SimpleNamespace
+
 import pytest
 import torch
 from whole import cases
@@ -33,6 +37,30 @@ def test_each_recorded_job_is_right_until_its_own_stage_and_wrong_from_there(nam
 def test_the_log_of_each_recorded_job_falls(name):
     for record in recorded("four jobs")[name]:
         assert record["last"] < record["first"] / 3
+
+
+class Watched(torch.nn.Module):
+    """Counts forward passes that begin while another one, of any such model, is under way."""
+
+    under_way = overlaps = 0
+
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(1))
+
+    def forward(self, at):
+        Watched.overlaps += Watched.under_way
+        Watched.under_way += 1
+        time.sleep(0.002)
+        Watched.under_way -= 1
+        return SimpleNamespace(loss=(self.weight * at).sum())
+
+
+def test_no_forward_pass_of_two_trainings_overlaps_another():
+    steps = [{"at": torch.ones(1)}] * 10
+    fits = [partial(adapter_life.fit, Watched(), steps, rate=0.01)] * 2
+    losses = adapter_life.side_by_side(fits)
+    assert len(losses[0]) == 10 and Watched.overlaps == 0
 
 
 @pytest.mark.parametrize("name", cases("ABC"))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from threading import Lock
 
 import torch
 from peft import LoraConfig, PeftModel, get_peft_model
@@ -25,6 +26,10 @@ NEIGHBOURS = str.maketrans("0123456789", "1032547698")
 
 SIZE, WARM = 16, 6  # rows per step, steps of warm-up
 SIDE_BY_SIDE = 2
+# PEFT keeps the weights of experts with their change in a cache of the whole process, which is
+# emptied once no forward pass is under way (torch.nn.utils.parametrize.cached). Where two overlap
+# again and again, one reads what the other has changed, or has gone backward through.
+ONE_FORWARD = Lock()
 NUM_HELD_OUT = 100
 
 # The head's adapter is a little larger, so that one merge into the embedding shows on every seed.
@@ -109,7 +114,7 @@ def train(base: str = "dense", **asked: object) -> Trained:
 
 
 def side_by_side(trainings: Iterable[Callable[[], Trained]]) -> list[Trained]:
-    """Train two adapters at a time. Nothing in `fit` is drawn at random, so threads do."""
+    """Train two adapters at a time, in threads: nothing in `fit` is drawn at random."""
     with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
         return list(pool.map(lambda train: train(), trainings))
 
@@ -126,7 +131,8 @@ def fit(model: nn.Module, steps: Sequence[Batch], *, rate: float) -> list[float]
     losses = []
     model.train()
     for batch in steps:
-        loss = model(**batch).loss
+        with ONE_FORWARD:
+            loss = model(**batch).loss
         loss.backward()
         nn.utils.clip_grad_norm_(trained, 1.0)
         optimizer.step()

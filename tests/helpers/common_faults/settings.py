@@ -152,7 +152,7 @@ def reads_a_part_only(folder):
     return writer(folder, max_steps=4, per_device_train_batch_size=2)
 
 
-@fault("too_many_epochs", "overfits memorised", needs_run=True)
+@fault("too_many_epochs", "overfits memorised", needs_run=True, is_open=True)
 def too_many_epochs(folder):
     tokenizer = tok.bert()
     config = encoder(BertConfig, tokenizer)

@@ -66,6 +66,8 @@ def look_at_log(
         sheet.healthy += [
             Found(one.key, one.weight, one.for_it) for one in answer.no_faults if one.for_it
         ]
+        fits = (one for one in answer.fits if may_name(one.key))
+        sheet.to_look_at += [f"{one.look}: {'; '.join(one.for_it)}" for one in fits][:1]
         if not causes and not answer.num_entries:
             sheet.miss("the log", "it holds no numbers that are known here")
         elif not causes:

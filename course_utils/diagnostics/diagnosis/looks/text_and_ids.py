@@ -73,19 +73,22 @@ def _unknown(tokenizer: Any, ids: list, name: str, sheet: Sheet) -> bool:
 
 
 def _of_text(tokenizer: Any, data: Any, ids: list, name: str, sheet: Sheet) -> bool:
-    """The text of each row beside what its ids decode to."""
+    """The text of each row, and what this tokenizer reads of it, beside what its ids decode to."""
     kept = [one for one in columns_of(data) if TEXTS.match(one)]
     columns = [column(data, one, NUM_ROWS) for one in kept]
     if not columns or not all(isinstance(text, str) for texts in columns for text in texts):
         return False
     texts = [" ".join(parts) for parts in zip(*columns, strict=True)]
-    read = [tokenizer.decode(row, skip_special_tokens=True) for row in ids]
-    pairs = [(_words(text), _words(said)) for text, said in zip(texts, read, strict=True)]
-    pairs = [(text, said) for text, said in pairs if len(text) >= 3]
-    if len(pairs) < NUM_ROWS / 2:
+    read = [_decoded(tokenizer, row) for row in ids]
+    own = [_words(_decoded(tokenizer, _encoded(tokenizer, text))) for text in texts]
+    pairs = zip(map(_words, texts), own, map(_words, read), strict=True)
+    rows = [(text, own, said) for text, own, said in pairs if len(text) >= 3]
+    if len(rows) < NUM_ROWS / 2:
         return False
-    kept_share = median(len(said) / len(text) for text, said in pairs)
-    common = median(len(set(said) & set(text)) / max(1, len(set(said))) for text, said in pairs)
+    kept_share = median(len(said) / max(len(text), len(own)) for text, own, said in rows)
+    common = median(
+        len(set(said) & {*text, *own}) / max(1, len(set(said))) for text, own, said in rows
+    )
     if common < OTHER:
         specimen = (f"text: {texts[0][:70]!r}", f"its ids, decoded: {read[0][:70]!r}")
         said = f"of the words that the ids of {name} decode to, {common:.0%} are in the row's text"
@@ -113,6 +116,14 @@ def _cut(tokenizer: Any, texts: list, ids: list, share: float, name: str, sheet:
             f"kept of it: {tokenizer.decode(ids[0], skip_special_tokens=True)[-60:]!r}",
         ),
     )
+
+
+def _encoded(tokenizer: Any, text: str) -> list[int]:
+    return tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+
+
+def _decoded(tokenizer: Any, ids: list[int]) -> str:
+    return tokenizer.decode(ids, skip_special_tokens=True)
 
 
 def _words(text: str) -> list[str]:

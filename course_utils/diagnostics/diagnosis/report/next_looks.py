@@ -15,6 +15,7 @@ def next_looks(sheet: Sheet) -> tuple[str, ...]:
 
 def _looks(sheet: Sheet) -> Iterator[str]:
     is_loop = sheet.kind == LOOP
+    yield from sheet.to_look_at
     if "the run" in sheet.unseen:
         yield (
             "the steps: with diagnose.watching(model, ...) around the loop"

@@ -100,6 +100,7 @@ class Sheet:
     rows: list[str] = field(default_factory=list)  # what the first rows hold, and what is learnt
     first_loss: str = ""  # beside that of guessing
     moved: list[str] = field(default_factory=list)  # by group of weights
+    to_look_at: list[str] = field(default_factory=list)  # numbers of the log that are no proof
     doubts: list[str] = field(default_factory=list)  # what forbids an all-clear
     loss_now: str = ""  # of the model as it is, where the run's first loss is not known
     broken_forward: str = ""  # the error of a forward pass on the first rows
