@@ -91,11 +91,12 @@ def run_all(missing: list[Unit], record: Record, jobs: int) -> int:
                 print(f"[{number}/{len(missing)}] {unit.name} {proof.seconds:.0f} s {said}")
                 sys.stdout.flush()
         except KeyboardInterrupt:
+            print("Stopped. What was proved is kept; the next call goes on.")
+            return 130
+        finally:  # an error of ours must not go on without being told, and keep nothing
             pool.shutdown(wait=False, cancel_futures=True)
             for process in tuple(running):
                 process.terminate()
-            print("Stopped. What was proved is kept; the next call goes on.")
-            return 130
     return 0
 
 

@@ -50,10 +50,15 @@ class Sources:
         return {folder: sorted(names) for folder, names in found.items()}
 
     def reached(self, trace: str) -> list[str]:
-        """The sources that the lines of a trace name, sorted; folders end in "/"."""
+        """The sources that the lines of a trace name, sorted; folders end in "/".
+
+        A line may be cut off: a process that wrote it was killed, or could write no more.
+        """
         found = {*OF_ALL}
         for line in trace.splitlines():
             kind, _, name = line.partition(" ")
+            if not Path(name).is_relative_to(self.root):
+                continue
             path = Path(name).relative_to(self.root)
             if path.parent.name == "__pycache__":
                 path = path.parents[1] / (path.name.partition(".")[0] + ".py")

@@ -65,6 +65,27 @@ def test_a_process_reaches_what_it_and_its_children_read(root):
         assert reached_by(root, READS) == REACHED
 
 
+def test_a_line_of_a_trace_that_is_cut_off_is_left_out(root):
+    whole = f"file {root}/course_utils/other.py"
+    for cut in ("", "fi", "file", "file ", f"file {root}"[:-3]):
+        assert "course_utils/other.py" in Sources(root).reached(f"{cut}\n{whole}\n{cut}")
+
+
+def test_an_error_in_one_proof_ends_them_all_and_is_told(root, monkeypatch):
+    begun = []
+
+    def run(unit, running):
+        begun.append(unit.name)
+        time.sleep(0.02)
+        raise ValueError("of ours")
+
+    monkeypatch.setattr(prove, "run", run)
+    missing = [Unit("kind", f"proof {number}", ("true",)) for number in range(50)]
+    with pytest.raises(ValueError, match="of ours"):
+        prove.run_all(missing, record_in(root), jobs=1)
+    assert len(begun) < 50
+
+
 def test_a_proof_holds_until_what_it_read_changes(root, proof):
     record_in(root).add("a test", proof)
     assert record_in(root).holds("a test")
