@@ -188,6 +188,7 @@ def test_batch_and_columns_are_as_the_trainer_makes_them_also_without_its_privat
     own.args.remove_unused_columns = True
     none = Hiding(own, "_set_signature_columns_if_needed", "_signature_columns")
     assert trainer.of_columns(none, rows) == [{"input_ids": [1], "labels": [1]}]
+    assert trainer.of_columns(none, [([1], 0)]) == [([1], 0)]  # a data set of one's own
 
 
 @pytest.mark.parametrize("kind", ["activation", "gradient"])

@@ -11,6 +11,7 @@ from diagnosed_runs import grpo, sft
 
 from course_utils import zoo
 from course_utils.diagnostics import diagnose
+from course_utils.diagnostics.diagnosis.judges.dropped_tags import hint_dropped_tags
 from course_utils.diagnostics.diagnosis.judges.unended import judge_unended
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.watches.answers import Answers
@@ -109,6 +110,37 @@ def in_reply(completions, answer, **_) -> list[float]:
 def test_asked_the_reward_for_a_list_is_found_before_training():
     report = diagnose(grpo(in_reply), probe_rewards=True)
     assert keys(report)[:1] == ["reward_pays_junk"]
+
+
+# --- tags that a reward does not get --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("is_special", "written", "rewards", "is_named"),
+    [
+        (True, 1.0, [0.0, 0.0], True),
+        (False, 1.0, [0.0, 0.0], False),
+        (True, 0.25, [0.0, 0.0], False),  # in a reply of four
+        (True, 1.0, [0.0, 1.0], False),  # some replies earn more
+    ],
+)
+def test_special_tokens_that_a_reward_does_not_get_are_told_where_all_earn_the_same(
+    is_special, written, rewards, is_named
+):
+    tokenizer = zoo.load_tokenizer("tiny")
+    tokenizer.add_tokens(["<ans>"], special_tokens=is_special)
+    tag, end, sheet = tokenizer.convert_tokens_to_ids("<ans>"), tokenizer.eos_token_id, Sheet()
+    plain = tokenizer("7")["input_ids"][:1]
+    rows = [[tag if at < 4 * written else plain[0], *plain, end] for at in range(4)]
+    ids = torch.tensor(rows)
+    trainer = SimpleNamespace(processing_class=tokenizer, reward_funcs=[contains])
+    trainer.model, trainer.generation_config = None, SimpleNamespace(eos_token_id=end)
+    listing = Listing(least=min(rewards), most=max(rewards))
+    last = {"completion_ids": ids, "completion_mask": torch.ones_like(ids)}
+    hint_dropped_tags(trainer, SimpleNamespace(last=last, listing=listing), sheet)
+    assert ("no_signal" in sheet.hints) == is_named
+    assert not is_named or "contains gives 0 to every reply" in sheet.hints["no_signal"][0]
+    assert not is_named or "'<ans>'" in sheet.hints["no_signal"][0]
 
 
 # --- ends that are not seen -----------------------------------------------------------------------

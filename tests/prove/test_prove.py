@@ -65,6 +65,13 @@ def test_a_process_reaches_what_it_and_its_children_read(root):
         assert reached_by(root, READS) == REACHED
 
 
+def test_a_name_that_is_no_text_is_read_as_without_a_trace(root):
+    source = "import os\nif not os.path.exists(b'\\xff'):\n"
+    source += "  try: os.open(b'\\xff', os.O_RDONLY)\n  except FileNotFoundError: open('x.txt')"
+    (root / "x.txt").touch()
+    assert "x.txt" in reached_by(root, source)
+
+
 def test_a_line_of_a_trace_that_is_cut_off_is_left_out(root):
     whole = f"file {root}/course_utils/other.py"
     for cut in ("", "fi", "file", "file ", f"file {root}"[:-3]):

@@ -3,7 +3,6 @@
 The versions in the comments are those whose source was read: 4.46, 4.51, 4.57, 5.8, 5.23.
 """
 
-from collections.abc import Mapping
 from inspect import signature
 from typing import Any
 
@@ -48,12 +47,15 @@ def prepared(trainer: Any, batch: Any) -> Any:
     return send_to_device(batch, trainer.args.device)
 
 
-def of_columns(trainer: Any, rows: list[Mapping]) -> list[Mapping]:
-    """The rows as the trainer's own loader gets them: without unused columns."""
+def of_columns(trainer: Any, rows: list) -> list:
+    """The rows as the trainer's own loader gets them: dicts without unused columns."""
     if not getattr(trainer.args, "remove_unused_columns", False):
         return rows
     kept = {*_columns(trainer), "label", "label_ids"}
-    return [{key: value for key, value in row.items() if key in kept} for row in rows]
+    return [
+        {key: value for key, value in row.items() if key in kept} if isinstance(row, dict) else row
+        for row in rows
+    ]
 
 
 def _columns(trainer: Any) -> list[str]:

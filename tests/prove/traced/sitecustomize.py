@@ -32,7 +32,7 @@ def _note(event, args):
     if whole.endswith("pyproject.toml") and _is_below(_SETTINGS):
         return
     try:  # closed again at once: a child may close all files that it did not open
-        with open(_TRACE, "a") as file:
+        with open(_TRACE, "a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(f"{'file' if event == 'open' else 'folder'} {whole}\n")
     except OSError:
         pass  # a process within walls

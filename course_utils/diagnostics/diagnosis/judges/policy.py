@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from statistics import fmean, median
 
+from course_utils.diagnostics.diagnosis.judges.dropped_tags import hint_dropped_tags
 from course_utils.diagnostics.diagnosis.judges.sampler import judge_agreement, judge_finite
 from course_utils.diagnostics.diagnosis.judges.signal import judge_signal, judge_silence
 from course_utils.diagnostics.diagnosis.judges.unended import judge_unended
@@ -33,6 +34,7 @@ def judge_policy(subject: Subject, replies: Replies, sheet: Sheet) -> None:
         return
     texts = replies.texts()
     if texts is None or not texts.is_unscored:
+        hint_dropped_tags(subject.trainer, replies, sheet)
         replies.listing.hint(subject.trainer, sheet)
         replies.answers.hint(subject.trainer, sheet)
     judge_numbers(

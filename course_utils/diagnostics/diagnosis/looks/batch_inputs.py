@@ -64,7 +64,9 @@ def _scale(name: str, value: Tensor, sheet: Sheet) -> None:
 def _mask(batch: Mapping, subject: Subject, sheet: Sheet) -> None:
     """A mask that is 1 on padding alone."""
     ids, mask = batch["input_ids"], batch.get("attention_mask")
-    pad = getattr(subject.tokenizer, "pad_token_id", None)
+    config = getattr(subject.model, "config", None)
+    of_model = getattr(config, "pad_token_id", None)
+    pad = getattr(subject.tokenizer, "pad_token_id", of_model)
     if not isinstance(mask, Tensor) or mask.shape != ids.shape or pad is None:
         return
     text, shown = ids != pad, mask.bool()

@@ -136,7 +136,7 @@ def _are_wide_enough(subject: Subject, sheet: Sheet) -> None:
     half = [name for name, p in trainable.items() if p.dtype == torch.float16]
     if half:
         said = f"{len(half)} of {len(trainable)} trainable tensors are float16"
-        sheet.find("half_weights", MEASURED, said, f"the first is {half[0]}", place=half[0])
+        sheet.find("half_weights", COUNTED, said, f"the first is {half[0]}", place=half[0])
     rate = _rate(subject)
     narrow = {n: p for n, p in trainable.items() if p.dtype == torch.bfloat16 and p.dim() > 1}
     if not rate or not narrow:
