@@ -23,6 +23,9 @@ from benchmarks.diagnostics.blind.round_19 import listed as round_19
 from benchmarks.diagnostics.blind.round_21 import listed as round_21
 from benchmarks.diagnostics.blind.round_23 import listed as round_23
 from benchmarks.diagnostics.blind.round_25 import listed as round_25
+from benchmarks.diagnostics.blind.round_29 import listed as round_29
+from benchmarks.diagnostics.blind.round_31 import listed as round_31
+from benchmarks.diagnostics.blind.round_33 import listed as round_33
 from course_utils.diagnostics import diagnose
 
 NAMED = {
@@ -275,6 +278,41 @@ NAMED = {
     "talgarth": "worst_is_kept",
     "dolgellau": "new_tokens_untrained",
     "nunney": "labels_shifted",
+    # round 29
+    "drava": "pad_is_eos",
+    "loire_29": "tags_misplaced",
+    "tagus_29": "evaluation_cuts_replies",
+    "elbe": "new_tokens_untrained",
+    "vltava": "optimizer_holds_others",
+    "mosel": "pairs_alike",
+    "sava": "labels_constant",
+    "tisza": "pairs_inverted",
+    "morava": "no_signal",
+    "inn": "optimizer_holds_others",
+    "neretva": "loss_not_shifted",
+    # round 31
+    "arno": "pad_is_eos",
+    "loire_31": "labels_masked",
+    "drava_31": "nothing_trainable",
+    "ebro_31": "no_signal",
+    "isar_31": "tags_misplaced",
+    "sava_31": "labels_constant",
+    "tisza_31": "inputs_unscaled",
+    "oder_31": "labels_shape",
+    "minho": "no_pad_id",
+    "neva_31": "decoder_reads_labels",
+    "volga": "schedule_ends_early",
+    # round 33
+    "tamar_33": "pad_is_eos",
+    "dvina_33": "decoder_reads_labels",
+    "ljusnan": "no_signal",
+    "vitebsk": "message_dropped",
+    "pori": "labels_shape",
+    "neman": "optimizer_holds_others",
+    "mezen": "index_outside",
+    "oulu": "half_weights",
+    "kemi_33": "labels_constant",
+    "sava_33": "mask_inverted",
 }
 LEFT = {
     *("reward_ratings", "lora_two_stages", "lm_from_cluster_weights", "dpo_sums"),
@@ -287,12 +325,14 @@ LEFT = {
     "ural",
     *("elterwater", "upnor"),
     *("wye", "exe", "kennet", "solva", "laugharne"),
+    *("sesia", "tamar_31", "garonne", "tisza_33"),
 }
 LISTED = (
     *(round_7, round_8, round_9, round_10, round_12, round_14, round_15, round_17, round_19),
-    *(round_21, round_23, round_25),
+    *(round_21, round_23, round_25, round_29, round_31, round_33),
 )
-ROUNDS = dict(zip((7, 8, 9, 10, 12, 14, 15, 17, 19, 21, 23, 25), LISTED, strict=True))
+NUMBERS = (7, 8, 9, 10, 12, 14, 15, 17, 19, 21, 23, 25, 29, 31, 33)
+ROUNDS = dict(zip(NUMBERS, LISTED, strict=True))
 CASES, ROUND_OF = {}, {}
 for number, one in ROUNDS.items():  # two authors may have taken one name
     named = {f"{n}_{number}" if n in CASES else n: case for n, case in one.CASES.items()}
