@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 import torch
-from torch import nn
-from torch.nn.functional import cross_entropy, one_hot
+from torch.nn.functional import cross_entropy
 
 from course_utils.checks.declare import Criterion, Exercise
+from course_utils.checks.sample_modules import Sure
 from course_utils.exercises.lesson_06.gradients import (
     NOTHING_YET,
     SITUATIONS,
@@ -95,25 +95,11 @@ def _gradient(error_loss, at: Situation, y) -> torch.Tensor | None:
     return torch.cat([weight.grad.double().flatten() for weight in model.parameters()])
 
 
-class _Sure(nn.Module):
-    """A model that is right about every example, by this many more logits."""
-
-    def __init__(self, model, y, logits: float) -> None:
-        super().__init__()
-        self.model, self.y, self.logits = model, y, logits
-        self.body, self.head = model.body, model.head
-
-    def forward(self, x):
-        found = self.model(x)
-        right = one_hot(self.y[: len(x)], 3)  # an answer may leave examples out
-        return 0 * found + self.logits * right.to(found.dtype)
-
-
 @in_every_situation
 def certainty_gains_nothing(error_loss, at: Situation) -> str | None:
     """A loss that falls for ever is never done with what is right already."""
     sure, surer, unsure = (
-        error_loss(_Sure(at.model(), at.y(), by), at.x(), at.y()).item() for by in (50, 100, 0)
+        error_loss(Sure(at.model(), at.y(), by), at.x(), at.y()).item() for by in (50, 100, 0)
     )
     if sure - surer <= 0.1 * abs(unsure - sure):
         return None
