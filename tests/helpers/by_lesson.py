@@ -13,6 +13,7 @@ FILES = (
     "tests/grading/test_judge.py",
     "tests/grading/test_solved_in_box.py",
 )
+OF_NONE = FILES[:3]  # those that have tests of no lesson as well
 NONE = "none"
 only = ""  # the lesson that --lesson names, kept here by conftest.py before any file is read
 LESSON = re.compile(r"\[(\d\d)[._\]-]")

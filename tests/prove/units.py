@@ -11,6 +11,7 @@ from pathlib import Path
 from course_utils.exercises.outline import outline
 from course_utils.reproductions.eras import ERAS
 from tests.helpers.by_lesson import FILES as BY_LESSON
+from tests.helpers.by_lesson import NONE, OF_NONE
 from tests.prove.sources import ROOT
 from tests.stacks.declare import STACKS
 
@@ -58,7 +59,7 @@ def _tests() -> Iterator[Unit]:
     for path in sorted(ROOT.glob("tests/**/test_*.py")):
         name = str(path.relative_to(ROOT))
         if name in BY_LESSON:  # each lesson is a proof of its own; "none" is what is of none
-            for lesson in (*LESSONS, "none"):
+            for lesson in (*LESSONS, *([NONE] if name in OF_NONE else ())):
                 command = (*PYTEST, name, f"--lesson={lesson}")
                 yield Unit("tests, all cases", f"{name} {lesson}", command, WHOLE)
         else:
