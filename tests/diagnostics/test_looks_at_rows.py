@@ -27,6 +27,7 @@ from course_utils.diagnostics.diagnosis.looks.ratings import look_at_ratings
 from course_utils.diagnostics.diagnosis.looks.row_order import judge_order
 from course_utils.diagnostics.diagnosis.looks.targets import look_at_tags
 from course_utils.diagnostics.diagnosis.looks.text_and_ids import look_at_text_and_ids
+from course_utils.diagnostics.diagnosis.looks.what_labels_say import look_at_labels_across
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 
@@ -131,6 +132,36 @@ def test_labels_of_training_and_evaluation_are_held_against_each_other(
     trainer = classifier(tmp_path, labelled(learnt, seed=0))
     trainer.eval_dataset = labelled(tested, seed=1)
     assert keys(trainer) == found
+
+
+def told_by_words(num: int, words: range, draw: Random, moved: int = 0) -> Dataset:
+    """Rows of which six ids tell the label, even or odd, among three that any row may have."""
+    labels = [draw.randrange(2) for _ in range(num)]
+    telling = [[2 * draw.choice(words) + label for _ in range(6)] for label in labels]
+    noise = [[draw.randrange(200) for _ in range(3)] for _ in labels]
+    ids = [a + b for a, b in zip(telling, noise, strict=True)]
+    return Dataset.from_dict({"input_ids": ids, "labels": [one ^ moved for one in labels]})
+
+
+@pytest.mark.parametrize("num", [16, 50, 200])
+@pytest.mark.parametrize(
+    ("words", "moved", "found"),
+    [
+        (range(10), 0, []),
+        (range(10), 1, ["evaluation_rows_differ"]),
+        (range(10, 100), 0, []),  # words that training does not know
+    ],
+)
+def test_labels_are_numbered_otherwise_only_where_words_of_training_say_so(
+    num, words, moved, found
+):
+    for seed in range(20):
+        draw = Random(seed)
+        data = [told_by_words(128, range(10), draw), told_by_words(num, words, draw, moved)]
+        trainer = SimpleNamespace(train_dataset=data[0], eval_dataset=data[1])
+        sheet = Sheet()
+        look_at_labels_across(Subject(torch.nn.Linear(1, 1), trainer=trainer), sheet)
+        assert [one.key for one in sheet.found] == found, seed
 
 
 def test_a_best_checkpoint_is_not_fine_where_it_is_chosen_on_one_class(tmp_path):

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from statistics import fmean, variance
+from statistics import fmean, median, variance
 
 from course_utils.diagnostics.diagnosis.looks.settings import num_steps_of
 from course_utils.diagnostics.diagnosis.measures.data_sets import ids_of, labels_of
@@ -25,6 +25,7 @@ SURELY = 2.0  # standard errors by which a loss that falls does
 OTHERWISE = 1.5  # times the entropy: it is no longer that of frequencies
 ENOUGH = 20  # steps
 APART = 0.15  # of the rows
+PART = 0.5  # of the margin by which words tell a row of training
 ONE_SIDED = 0.75  # of the rows: with such a label, no count of right answers tells much
 
 
@@ -43,10 +44,19 @@ def look_at_labels_across(subject: Subject, sheet: Sheet) -> None:
     others, theirs = ids_of(tested), labels_of(tested)
     if right < KNOWN or len(others) < FEWEST_TESTED or len(others) != len(theirs):
         return
-    there = share_right(WordCounts(rows, labels), others, theirs)
-    best = max(Counter(theirs).values()) / len(theirs)
-    renumbered = _renumbered(WordCounts(rows, labels), others, theirs)
-    if there < min(0.5 * right, best) or renumbered > max(KNOWN, there + APART):
+    counts, least = WordCounts(rows, labels), _least_margin(rows, labels)
+    known = [
+        (ids, one) for ids, one in zip(others, theirs, strict=True) if counts.margin(ids) >= least
+    ]
+    if len(known) < len(others) / 2:
+        return
+    others, theirs = zip(*known, strict=True)
+    there = share_right(counts, others, theirs)
+    chance = _by_chance([counts.label_of(ids) for ids in others], theirs)
+    error = ERRORS * math.sqrt(chance * (1 - chance) / len(theirs))
+    renumbered = _renumbered(counts, others, theirs)
+    is_other = there < min(0.5 * right, chance - error)
+    if is_other or renumbered > max(KNOWN, there + APART, chance + error):
         sheet.find(
             "evaluation_rows_differ",
             MEASURED,
@@ -56,6 +66,18 @@ def look_at_labels_across(subject: Subject, sheet: Sheet) -> None:
             "that go with a label there go with another one here",
             advice="number the labels once, for both splits",
         )
+
+
+def _least_margin(rows: list, labels: list[int]) -> float:
+    """What a row must have for its words to be known: a part of what those of training have."""
+    half = WordCounts(rows[::2], labels[::2])
+    return PART * median(map(half.margin, rows[1::2]))
+
+
+def _by_chance(said: list[int], labels: list[int]) -> float:
+    """The share that is right where the words are new, and tell nothing."""
+    of_said, whole = Counter(said), len(labels)
+    return sum(of_said[one] * n for one, n in Counter(labels).items()) / whole**2
 
 
 def _renumbered(counts: WordCounts, rows: list, labels: list[int]) -> float:

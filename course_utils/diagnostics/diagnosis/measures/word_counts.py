@@ -21,6 +21,12 @@ class WordCounts:
         """The likeliest label of a row."""
         return max(self.rows, key=lambda label: self._score(set(ids[:MOST_TOKENS]), label))
 
+    def margin(self, ids: Sequence[int]) -> float:
+        """By how much the likeliest label leads the next one, in nats; words that are new tell
+        little."""
+        second, first = sorted(self._score(set(ids[:MOST_TOKENS]), one) for one in self.rows)[-2:]
+        return first - second
+
     def _score(self, ids: set[int], label: int) -> float:
         count, seen = self.rows[label], self.tokens[label]
         own = sum(math.log((seen[one] + 0.5) / (count + 1)) for one in ids)
