@@ -26,6 +26,7 @@ from benchmarks.diagnostics.blind.round_25 import listed as round_25
 from benchmarks.diagnostics.blind.round_29 import listed as round_29
 from benchmarks.diagnostics.blind.round_31 import listed as round_31
 from benchmarks.diagnostics.blind.round_33 import listed as round_33
+from benchmarks.diagnostics.blind.round_35 import listed as round_35
 from course_utils.diagnostics import diagnose
 
 NAMED = {
@@ -313,6 +314,17 @@ NAMED = {
     "oulu": "half_weights",
     "kemi_33": "labels_constant",
     "sava_33": "mask_inverted",
+    # round 35
+    "vistula": "pad_is_eos",
+    "tiber": "schedule_ends_early",
+    "oder_35": "reward_of_other_row",
+    "neva_35": "too_long",
+    "drava_35": "labels_constant",
+    "arno_35": "decoder_reads_labels",
+    "minho_35": "labels_shifted",
+    "ebro_35": "inputs_unscaled",
+    "sava_35": "nothing_trainable",
+    "duero": "weights_taken_back",
 }
 LEFT = {
     *("reward_ratings", "lora_two_stages", "lm_from_cluster_weights", "dpo_sums"),
@@ -326,12 +338,13 @@ LEFT = {
     *("elterwater", "upnor"),
     *("wye", "exe", "kennet", "solva", "laugharne"),
     *("sesia", "tamar_31", "garonne", "tisza_33"),
+    *("garonne_35", "loire_35"),
 }
 LISTED = (
     *(round_7, round_8, round_9, round_10, round_12, round_14, round_15, round_17, round_19),
-    *(round_21, round_23, round_25, round_29, round_31, round_33),
+    *(round_21, round_23, round_25, round_29, round_31, round_33, round_35),
 )
-NUMBERS = (7, 8, 9, 10, 12, 14, 15, 17, 19, 21, 23, 25, 29, 31, 33)
+NUMBERS = (7, 8, 9, 10, 12, 14, 15, 17, 19, 21, 23, 25, 29, 31, 33, 35)
 ROUNDS = dict(zip(NUMBERS, LISTED, strict=True))
 CASES, ROUND_OF = {}, {}
 for number, one in ROUNDS.items():  # two authors may have taken one name

@@ -21,6 +21,7 @@ from course_utils import zoo
 from course_utils.diagnostics import diagnose
 from course_utils.diagnostics.diagnosis.looks import classes
 from course_utils.diagnostics.diagnosis.looks.all_pairs import look_at_pairs_in_both_orders
+from course_utils.diagnostics.diagnosis.looks.batch_inputs import look_at_batch_inputs
 from course_utils.diagnostics.diagnosis.looks.id_type import look_at_id_type
 from course_utils.diagnostics.diagnosis.looks.offsets import look_at_offsets
 from course_utils.diagnostics.diagnosis.looks.ratings import look_at_ratings
@@ -207,6 +208,22 @@ def test_offsets_that_cut_out_other_text_are_named():
     sheet = looked_at_offsets(Moved())
     assert [one.key for one in sheet.found] == ["offsets_shifted"]
     assert "for" in sheet.found[0].said[0]
+
+
+# --- ids without a tokenizer --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("moved", "masked", "found"),
+    [(1, 0, ["labels_shifted"]), (1, 3, ["labels_shifted"]), (0, 0, []), (2, 0, [])],
+)
+def test_labels_that_are_the_next_id_at_every_place_were_moved_by_hand(moved, masked, found):
+    stream = torch.randint(0, 50, (4, 20), generator=torch.Generator().manual_seed(0))
+    ids, labels = stream[:, :16], stream[:, moved : 16 + moved].clone()
+    labels[:, :masked] = -100
+    model, sheet = zoo.load_policy("tiny", device="cpu"), Sheet()
+    look_at_batch_inputs(Subject(model, batch={"input_ids": ids, "labels": labels}), sheet)
+    assert [one.key for one in sheet.found] == found
 
 
 # --- texts and their ids ------------------------------------------------------------------------

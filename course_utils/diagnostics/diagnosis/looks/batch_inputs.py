@@ -1,4 +1,4 @@
-"""Looks at the numbers of one batch: rows that are the same, bytes that were not scaled."""
+"""Looks at the numbers of one batch: rows that are the same, bytes that were not scaled, ids."""
 
 from collections.abc import Mapping
 
@@ -8,6 +8,7 @@ from torch import Tensor
 from course_utils.diagnostics.diagnosis.measures.forward import has_ids
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.loss_kind import IGNORED, Loss, may_speak, speaks_for
 
 NUMBERS = ("pixel_values", "input_values", "input_features")
 MOST, A_BYTE = 64.0, 255.5  # above which no number stands that was scaled; and the largest byte
@@ -30,6 +31,8 @@ def look_at_batch_inputs(subject: Subject, sheet: Sheet) -> None:
     if has_ids(batch):
         _mask(batch, subject, sheet)
         _positions(batch, sheet)
+        if subject.tokenizer is None and may_speak(_moved_labels, subject.loss):
+            _moved_labels(batch, sheet)
 
 
 def _are_alike(value: Tensor) -> bool:
@@ -74,6 +77,21 @@ def _mask(batch: Mapping, subject: Subject, sheet: Sheet) -> None:
         said = f"the mask is 0 on all {int(text.sum())} tokens of text"
         said += "" if bool(text.all()) else " and 1 on the padding"
         sheet.find("mask_inverted", COUNTED + 1, said, place="attention_mask")
+
+
+@speaks_for(Loss.NEXT_TOKEN)
+def _moved_labels(batch: Mapping, sheet: Sheet) -> None:
+    """Labels that are the next id at every place: `inspect_batch` sees that with a tokenizer."""
+    ids, labels = batch["input_ids"], batch.get("labels")
+    if not isinstance(labels, Tensor) or labels.shape != ids.shape or labels.shape[1] < FEWEST:
+        return
+    learnt = labels[:, :-1] != IGNORED
+    is_next, is_own = (
+        bool((labels[:, :-1] == others)[learnt].all()) for others in (ids[:, 1:], ids[:, :-1])
+    )
+    if bool(learnt.any()) and is_next and not is_own:
+        said = f"all {int(learnt.sum())} labels with an id behind them are that id"
+        sheet.find("labels_shifted", COUNTED, said, place="labels")
 
 
 def _positions(batch: Mapping, sheet: Sheet) -> None:
