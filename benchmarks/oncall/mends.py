@@ -72,9 +72,12 @@ class Mend:
         }
         return {name: handed[name] for name in handed if name not in self.edits} | edited
 
+    @property
+    def reported(self) -> list[dict[str, str]]:
+        return self.report if isinstance(self.report, list) else [self.report]
+
     def report_text(self) -> str:
-        faults = self.report if isinstance(self.report, list) else [self.report]
-        return yaml.safe_dump({"faults": faults})
+        return yaml.safe_dump({"faults": self.reported})
 
 
 def lines_of(text: str, name: str) -> list[str]:
