@@ -18,11 +18,9 @@ def hint_dropped_tags(trainer: Any, replies: Replies, sheet: Sheet) -> None:
     tokenizer = getattr(trainer.processing_class, "tokenizer", trainer.processing_class)
     ids, mask = replies.last["completion_ids"], replies.last["completion_mask"].bool()
     known = {*ends_of(trainer), tokenizer.pad_token_id, tokenizer.eos_token_id}
-    shares = {
-        one: float(((ids == one) & mask).any(1).float().mean()) for one in ids.unique().tolist()
-    }
-    often = sorted(one for one, share in shares.items() if share >= SHARE)
-    often = [one for one in often if one not in known and _is_dropped(one, tokenizer)][:MOST]
+    added = getattr(tokenizer, "added_tokens_decoder", {})
+    dropped = sorted({one for one, token in added.items() if token.special} - known)
+    often = [one for one in dropped if ((ids == one) & mask).any(1).float().mean() >= SHARE][:MOST]
     if not often:
         return
     tags = ", ".join(repr(tokenizer.convert_ids_to_tokens(one)) for one in often)
@@ -36,9 +34,3 @@ def hint_dropped_tags(trainer: Any, replies: Replies, sheet: Sheet) -> None:
         "completion_ids with skip_special_tokens=False"
     )
     sheet.hint("no_signal", why, advice)
-
-
-def _is_dropped(token: int, tokenizer: Any) -> bool:
-    return bool(tokenizer.decode([token])) and not tokenizer.decode(
-        [token], skip_special_tokens=True
-    )

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable
 from course_utils.diagnostics.diagnosis.sheet.finding import Found, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import STOPPED
 from course_utils.explain import Answer, explain_entries
+from course_utils.explain.finding import Finding
 from course_utils.explain.paste.reading import Entry, Line, entries_of_row
 
 # What a rule of the log has seen, where the cause's own words hold more than one thing.
 PLAINLY = {"replies_cut": "replies run into the length limit"}
-SHARE = 0.75  # of a log's weight: what is measured in the run itself counts for more
+# Of a log's weight, and at most: what is measured in the run itself counts for more.
+SHARE, MOST = 0.75, 7.5
 
 
 def answer_of(history: Iterable[dict]) -> Answer:
@@ -48,21 +50,7 @@ def look_at_log(
     with sheet.trying("the log"):
         answer = answer_of(history)
         causes = [one for one in answer.causes if may_name(one.key)]
-        for one in causes:
-            weight = min(SHARE * one.weight, 7.5)
-            said = one.for_it or (one.at.text,)
-            sheet.found.append(
-                Found(
-                    one.key,
-                    weight,
-                    said,
-                    one.at.where,
-                    one.against,
-                    why=one.why or PLAINLY.get(one.key, ""),
-                    advice=one.advice,
-                    is_of_log=True,
-                )
-            )
+        sheet.found += map(_found, causes)
         sheet.healthy += [
             Found(one.key, one.weight, one.for_it) for one in answer.no_faults if one.for_it
         ]
@@ -75,3 +63,17 @@ def look_at_log(
                 f"{answer.num_entries} entries, of which no rule of `course explain` makes a fault"
             )
             sheet.clear("the log", said)
+
+
+def _found(one: Finding) -> Found:
+    """A cause of the log as one of the run."""
+    return Found(
+        one.key,
+        min(SHARE * one.weight, MOST),
+        one.for_it or (one.at.text,),
+        one.at.where,
+        one.against,
+        why=one.why or PLAINLY.get(one.key, ""),
+        advice=one.advice,
+        is_of_log=True,
+    )

@@ -80,7 +80,8 @@ def _of_text(tokenizer: Any, data: Any, ids: list, name: str, sheet: Sheet) -> b
         return False
     texts = [" ".join(parts) for parts in zip(*columns, strict=True)]
     read = [_decoded(tokenizer, row) for row in ids]
-    own = [_words(_decoded(tokenizer, _encoded(tokenizer, text))) for text in texts]
+    encoded = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
+    own = [_words(_decoded(tokenizer, row)) for row in encoded]
     pairs = zip(map(_words, texts), own, map(_words, read), strict=True)
     rows = [(text, own, said) for text, own, said in pairs if len(text) >= 3]
     if len(rows) < NUM_ROWS / 2:
@@ -116,10 +117,6 @@ def _cut(tokenizer: Any, texts: list, ids: list, share: float, name: str, sheet:
             f"kept of it: {tokenizer.decode(ids[0], skip_special_tokens=True)[-60:]!r}",
         ),
     )
-
-
-def _encoded(tokenizer: Any, text: str) -> list[int]:
-    return tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
 
 
 def _decoded(tokenizer: Any, ids: list[int]) -> str:

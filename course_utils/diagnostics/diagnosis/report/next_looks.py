@@ -9,7 +9,7 @@ MOST = 3
 
 
 def next_looks(sheet: Sheet) -> tuple[str, ...]:
-    """At most three, by what was not looked at and by the kind of run."""
+    """At most three: odd numbers of the log, what was not looked at, and by the kind of run."""
     return tuple(dict.fromkeys(_looks(sheet)))[:MOST]
 
 
