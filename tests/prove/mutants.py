@@ -58,7 +58,7 @@ class Judged:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.prove.mutants")
     parser.add_argument("words", nargs="*")
-    parser.add_argument("--number", type=int, default=120)
+    parser.add_argument("--number", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--part", type=_part, default=(1, 1), metavar="K/N")
     parser.add_argument("--jobs", type=int, default=2)
