@@ -25,6 +25,7 @@ class Case:
     serving: Template | None = None  # of the tokenizer that will serve the model
     is_whole_batch: bool = False  # given as a batch, of which only some rows may be shown
     stops_at: tuple[int, ...] = ()  # what the model's generation stops at, where it is known
+    stop_texts: tuple[str, ...] = ()  # texts that it stops at as well
     loss: Loss = Loss.NEXT_TOKEN
 
     @property

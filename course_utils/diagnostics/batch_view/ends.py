@@ -1,6 +1,13 @@
 """Finds rows without a single label, and end tokens that are not learnt."""
 
-from course_utils.diagnostics.batch_view.case import PAIRS, Case, Finding, count_of, rows_of
+from course_utils.diagnostics.batch_view.case import (
+    PAIRS,
+    Case,
+    Finding,
+    Reply,
+    count_of,
+    rows_of,
+)
 from course_utils.diagnostics.loss_kind import OF_TEXT, Loss, speaks_for
 
 
@@ -85,7 +92,11 @@ def end_is_missing(case: Case) -> Finding | None:
     if case.is_packed:
         replies = [(row, r) for row, r in replies if r.tokens[-1] is not row.attended[-1]]
     # In a row whose mask has holes the end may be there and hidden; that is told elsewhere.
-    missing = [(row, reply) for row, reply in replies if reply.end is None and not row.has_hole]
+    missing = [
+        (row, reply)
+        for row, reply in replies
+        if reply.end is None and not row.has_hole and not _ends_in_a_stop_text(reply, case)
+    ]
     is_one_token = all(len(reply.tokens) - reply.start == 1 for _, reply in missing)
     if not missing or (case.is_whole_batch and is_one_token):
         return None
@@ -108,6 +119,12 @@ def end_is_missing(case: Case) -> Finding | None:
         cause = f"the data has none: nothing appends it to these rows{cut}"
         fix = "append the tokenizer's eos_token, or render the reply with the chat template"
     return Finding("end missing", rows_of(missing), saw, cause, fix)
+
+
+def _ends_in_a_stop_text(reply: Reply, case: Case) -> bool:
+    """Whether a reply learns to end with a text that generation stops at, such as a line end."""
+    said = "".join(token.piece for token in reply.tokens[reply.start :])
+    return reply.tokens[-1].is_learnt and said.endswith(case.stop_texts)
 
 
 def _by_column(case: Case, missing: list) -> str:

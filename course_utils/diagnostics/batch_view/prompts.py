@@ -99,8 +99,20 @@ def prompt_is_learnt(case: Case) -> Finding | None:
         saw,
         "a part of the prompt is in the loss" if is_part else "the whole chat is in the loss",
         "give prompt and completion, or set assistant_only_loss=True, if replies alone are meant",
-        is_fault=is_part,
+        is_fault=is_part and not _plays_the_user(case),
     )
+
+
+def _plays_the_user(case: Case) -> bool:
+    """Whether the model learns the user's part: no reply, and no token of what begins a reply.
+
+    Labels that were turned round stand on all but the replies, and so on what begins them as well.
+    """
+    size = len(case.template.header)
+    documents = (tokens for row in case.view.rows for tokens in row.segments())
+    replies = [reply for tokens in documents for reply in case.replies(tokens)]
+    heads = [token for one in replies for token in one.tokens[one.start - size : one.start]]
+    return not any(one.is_learnt for one in replies) and not any(t.is_learnt for t in heads)
 
 
 def _of_the_prompt(case: Case, row: Row) -> list:

@@ -120,6 +120,7 @@ def _of_trainer(trainer, tokenizer, num_rows: int) -> Case:
         "max_length": getattr(trainer.args, "max_length", None),
         "is_packed": bool(getattr(trainer.args, "packing", False)),
         "stops_at": stops_at,
+        "stop_texts": _stop_texts(trainer),
     }
     if kind in LOSSES:
         batch = as_rows(batch, trainer, tokenizer.pad_token_id)
@@ -153,6 +154,11 @@ def _stops_at(trainer) -> tuple[int, ...]:
     of_model = getattr(getattr(trainer.model, "generation_config", None), "eos_token_id", None)
     ends = getattr(trainer, "eos_token_ids", of_model)
     return tuple(ends) if isinstance(ends, (list, tuple)) else () if ends is None else (ends,)
+
+
+def _stop_texts(trainer) -> tuple[str, ...]:
+    texts = getattr(getattr(trainer.model, "generation_config", None), "stop_strings", None) or ()
+    return (texts,) if isinstance(texts, str) else tuple(texts)
 
 
 def _case(view, template: Template, kind: str, tokenizer, **settings) -> Case:

@@ -5,7 +5,7 @@ Shape letters: B row, T token.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from torch import Tensor
 
@@ -52,10 +52,14 @@ class Row:
         return [place for place, token in enumerate(self.attended) if token.is_learnt]
 
     @property
-    def has_hole(self) -> bool:
-        """Whether a token between the first and the last one is hidden."""
+    def holes(self) -> list[range]:
+        """The places of hidden tokens between two that are attended to, run by run."""
         seen = [place for place, token in enumerate(self.tokens) if token.is_attended]
-        return bool(seen) and len(seen) < seen[-1] - seen[0] + 1
+        return [range(a + 1, b) for a, b in pairwise(seen) if b > a + 1]
+
+    @property
+    def has_hole(self) -> bool:
+        return bool(self.holes)
 
     def segments(self) -> Iterator[tuple[Token, ...]]:
         """The attended tokens, one document after the other."""
@@ -71,7 +75,6 @@ class BatchView:
     learnt_by: str  # what says which tokens are learnt: BY_LABELS, BY_MASK or BY_NONE
     has_mask: bool
     has_positions: bool
-    wrong_labels: int  # labels that are neither -100 nor the token at their own place
 
     @property
     def num_tokens(self) -> int:
@@ -80,6 +83,12 @@ class BatchView:
     @property
     def num_learnt(self) -> int:
         return sum(len(row.learnt) for row in self.rows)
+
+    @property
+    def has_labels_of_others(self) -> bool:
+        """Whether a label is another token than that at its place."""
+        tokens = (token for row in self.rows for token in row.tokens)
+        return any(token.label not in (IGNORED, token.id) for token in tokens)
 
     @property
     def restarts(self) -> bool:
@@ -104,17 +113,14 @@ def view_of(batch: Mapping[str, object], tokenizer, *, pairs: bool = False) -> B
     labels, mask = columns["labels"], columns["attention_mask"]
     completion = columns["completion_mask"]
     learnt_by = BY_LABELS if labels else BY_MASK if completion else BY_NONE
-    rows, wrong = [], 0
+    rows = []
     names = _names(len(ids_BT), pairs=pairs)
     for b, ids in enumerate(ids_BT.tolist()):
         positions = columns["position_ids"][b] if columns["position_ids"] else None
         targets = labels[b] if labels else _targets(completion, b, ids)
         attended = [bool(m) for m in mask[b]] if mask else [True] * len(ids)
-        if labels:
-            pairs_of = zip(labels[b], ids, strict=True)
-            wrong += sum(label not in (IGNORED, token) for label, token in pairs_of)
         rows.append(_row(names[b], ids, targets, attended, positions, tokenizer))
-    return BatchView(tuple(rows), learnt_by, bool(mask), bool(columns["position_ids"]), wrong)
+    return BatchView(tuple(rows), learnt_by, bool(mask), bool(columns["position_ids"]))
 
 
 KEYS = ("labels", "attention_mask", "completion_mask", "position_ids")

@@ -32,10 +32,11 @@ def diagnose(
 
     Of the user's own code it calls the data set and the collator for the first 8 rows, twice at
     most, and the loss of a Trainer on them, 2 times (5 with gradient accumulation), and once more
-    behind a run, if it is a loss of one's own. It reads these rows once more for their chats, 64
-    rows of a stream, and 4 as each of two workers would. Reward functions are called by `steps`,
-    once per batch of replies as in training, and by `probe_rewards`. What they keep outside of
-    themselves (a file, a bill) cannot be put back.
+    behind a run, if it is a loss of one's own; up to 3 times more where something looks wrong, also
+    on 8 rows from all over the data set. It reads these rows once more for their chats, 32 pairs
+    before and behind a run, 64 rows of a stream, and 4 as each of two workers would. Reward
+    functions are called by `steps`, once per batch of replies as in training, and by
+    `probe_rewards`. What they keep outside of themselves (a file, a bill) cannot be put back.
 
     Args:
         source: a Trainer (SFT, DPO, reward, GRPO, or transformers' own), a model, the folder of a

@@ -137,6 +137,8 @@ def norms_add_up(log: Log) -> Finding | None:
     falls = [1 for before, now in pairwise(norms) if now < before]
     if max(of_a_step) > ALIKE * min(of_a_step) or share(falls, norms) > 0.1:
         return None
+    if _grows_with_each_step([entry.numbers.get("loss") for entry, _ in series], taken):
+        return None
     (first, low), (last, high) = series[0], series[-1]
     proof = (
         f"grad_norm {low:.4g} at {first.where}, {high:.4g} at {last.where}: "
@@ -145,6 +147,14 @@ def norms_add_up(log: Log) -> Finding | None:
     levels = thirds(log.values("loss"))
     climbs = levels is not None and levels[2] > CLIMBS * levels[0]  # a norm may grow with a loss
     return Finding("gradients_not_cleared", 5.4 if climbs else 7.5, first, proof)
+
+
+def _grows_with_each_step(losses: list[float | None], taken: list[float]) -> bool:
+    """Whether the loss grows from 0 as the norm does: its weight is warmed up with the steps."""
+    if None in losses or min(losses) <= 0:
+        return False
+    of_a_step = [loss / steps for loss, steps in zip(losses, taken, strict=True)]
+    return max(of_a_step) <= ALIKE * min(of_a_step)
 
 
 def _steps_taken(entries: list[Entry]) -> list[float]:

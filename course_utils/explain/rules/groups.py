@@ -1,6 +1,7 @@
 """GRPO and PPO: what a group of replies teaches, and whether its gradient arrives."""
 
 import math
+from itertools import pairwise
 from statistics import fmean
 
 from course_utils.explain.finding import LOOK, Finding
@@ -10,6 +11,8 @@ from course_utils.explain.paste.numbers import said, share
 
 SMALL = 1e-3
 _TOO = {True: "easy", False: "hard"}
+MOSTLY_TIED = 0.95  # of the groups
+BY_CHANCE = 1e-3  # that the last steps of all entries had no group that differed
 RESIDUE = 1e-6  # of a reward_std: rounding, and not a difference between replies
 
 
@@ -119,14 +122,19 @@ def signal_ended(log: Log) -> Finding | None:
 
 
 def no_gradient(log: Log) -> Finding | None:
-    """grad_norm exactly 0 where replies do get different rewards."""
+    """grad_norm exactly 0 where replies do get different rewards.
+
+    A log has the norm of the last step of an entry, and the mean of the spreads of them all: where
+    most groups tie, that step may have had none that differed.
+    """
     series = log.series("grad_norm")
     dead = [entry for entry, norm in series if norm == 0]
     if not _has_rewards(log) or share(dead, series) < 0.5:
         return None
     alive = [e for e in dead if e.numbers.get("reward_std", 0) > 0]
     shares = [entry.numbers.get("zero_std_share", 0.0) for entry in alive]
-    if not alive or min(shares) > 0.95:
+    is_chance = math.prod(shares) > BY_CHANCE and _are_of_several_steps([e for e, _ in series])
+    if not alive or min(shares) > MOSTLY_TIED or is_chance:
         return None
     proof = [f"{len(dead)} of {len(series)} entries: {said(alive[0], 'grad_norm', 'reward_std')}"]
     proof.append("the rewards differ, so there is something to learn")
@@ -134,6 +142,11 @@ def no_gradient(log: Log) -> Finding | None:
         name = "kl" if "kl" in alive[0].numbers else "kl_loss"
         proof.append(f"{said(alive[0], name)}: the policy is where it began")
     return Finding("no_gradient", 7.0, alive[0], tuple(proof))
+
+
+def _are_of_several_steps(entries: list[Entry]) -> bool:
+    steps = [entry.numbers["step"] for entry in entries if "step" in entry.numbers]
+    return len(steps) > 1 and min(b - a for a, b in pairwise(steps)) > 1
 
 
 def no_reward_at_all(log: Log) -> Finding | None:

@@ -128,9 +128,13 @@ def below_without_end(log: Log) -> Finding | None:
 
 
 def correlation_of_nothing(log: Log) -> Finding | None:
-    """The correlation of an evaluation is nan: one of its two sides is constant."""
+    """The correlation of an evaluation is nan: one of its two sides is constant.
+
+    Before it has learnt anything a model may give every row the same score.
+    """
     series = log.series("eval_correlation")
-    bad = [entry for entry, value in series if math.isnan(value)]
+    began = next((number for number, (_, v) in enumerate(series) if math.isfinite(v)), 0)
+    bad = [entry for entry, value in series[began:] if math.isnan(value)]
     if not bad:
         return None
     proof = f"{said(bad[0], 'eval_correlation')} in {len(bad)} of {len(series)} evaluations"

@@ -5,7 +5,7 @@ from statistics import fmean
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.entries import Entry
-from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.numbers import listed, said, share, thirds, trend
 
 AGREE = 0.02  # nats per token between two engines with the same weights
@@ -18,6 +18,7 @@ CUT_ADVICE = (
     "allow longer replies, or let length cost something, or leave cut replies out of the loss"
 )
 EARNS = 0.1  # more, of what it was, or of the most that can be
+FULL = 0.9  # of a reward that is 1 at most
 FLIPPED = 0.5  # nats in one token, which rounding alone seldom makes
 CERTAIN_OF_TOKENS = (
     "the entropy falls to almost 0: the policy becomes certain of nearly every token, and explores "
@@ -49,12 +50,14 @@ def _has_learnt(log: Log) -> bool:
     """Whether the policy became certain of what earns more, and goes on to earn it.
 
     From the first third of the log to the last its reward climbs by more than rewards differed at
-    first, or by a fifth from each third to the next.
+    first, or by a fifth from each third to the next, or to nearly all that there is.
     """
     rewards, spreads = thirds(log.values("reward")), thirds(log.values("reward_std"))
     if rewards is None or rewards[0] >= rewards[1]:
         return False
     climbed, lost = rewards[2] - rewards[0], rewards[1] - rewards[2]
+    if rewards[2] > FULL and max(finite(log.values("reward"))) <= 1:
+        return True
     if spreads and climbed > spreads[0] > 0:
         return lost < EARNS * climbed
     return rewards[0] >= 0 and rewards[1] * RISE < rewards[2]

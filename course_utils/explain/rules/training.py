@@ -152,6 +152,8 @@ def climbing(log: Log, beside: Beside) -> Finding | None:
     if above == len(series):
         return None  # it ends below the middle, however high single losses were
     before, jump = series[above - 1][0], series[above][0]
+    if _is_judged_better(log, jump):
+        return None
     proof = [
         f"{jump.where}: {said(jump, 'loss')}, before it {before.where}: {said(before, 'loss')}",
         f"the loss by thirds of the log: {listed(levels)}",
@@ -168,6 +170,17 @@ def climbing(log: Log, beside: Beside) -> Finding | None:
     if not rates and not norms and _moved_before(log, jump, beside):
         return None  # what else changed there may have done it, and no rate is shown
     return Finding("rate_too_high", 6.0, jump, tuple(proof))
+
+
+def _is_judged_better(log: Log, jump: Entry) -> bool:
+    """Whether the last evaluation, behind the jump, is the best: the loss of training is then
+    another one than before (a term that is weighed in, harder rows), and nothing was forgotten."""
+    at = log.entries.index(jump)
+    before, after = (
+        finite([one.numbers.get("eval_loss", math.nan) for one in part])
+        for part in (log.entries[:at], log.entries[at:])
+    )
+    return bool(before and after) and after[-1] < min(before) and after[-1] == min(after)
 
 
 def _moved_before(log: Log, jump: Entry, beside: Beside) -> bool:

@@ -18,6 +18,8 @@ CLIPPED = 1.1  # how much larger a norm in the log is than the optimizer's, if i
 MOSTLY = 0.5  # of the trained tensors
 ROUNDING = 1e-6  # a norm: far below what a loss of a model has
 ENOUGH = 8  # steps
+# Of models of transformers: what only some tasks read, or what a masking of the input needs.
+SPARE = {"pooler", "masked_spec_embed", "mask_token"}
 
 
 def judge_gradients(subject: Subject, steps: Steps, sheet: Sheet) -> None:
@@ -25,8 +27,8 @@ def judge_gradients(subject: Subject, steps: Steps, sheet: Sheet) -> None:
     last, taken = steps.numbers[-1], len(steps.numbers)
     never = [n for n, count in steps.without_grad.items() if count == taken]
     never = [name for name in never if name not in subject.idle]
-    if never and all("pooler" in name.split(".") for name in never):
-        sheet.show("gradients", f"none for {never[0]}: other vectors are read than the pooler's")
+    if never and all(SPARE & {*name.split(".")} for name in never):
+        sheet.show("gradients", f"none for {never[0]}: this run does not use it")
         return
     if never:
         said = f"{len(never)} of {last.num_trainable} trainable tensors never had a gradient"

@@ -2,6 +2,8 @@
 
 import re
 
+from torch import nn
+
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.diagnosis.watches.steps import Steps
@@ -61,5 +63,21 @@ def _teacher_moves(subject: Subject, steps: Steps, sheet: Sheet) -> None:
 
 
 def _is_a_model(subject: Subject, name: str) -> bool:
-    """Whether that part is made of layers; an adapter of that name is a single matrix."""
-    return next(subject.model.get_submodule(name).children(), None) is not None
+    """Whether that part is a model which others are compared with.
+
+    An adapter of that name is a single matrix. What is called a reference may also be an encoder
+    of one (a recording, an image), which is to learn: no other part has its form.
+    """
+    part = subject.model.get_submodule(name)
+    has_layers = next(part.children(), None) is not None
+    return has_layers and ("teacher" in name or _has_a_twin(subject.model, part))
+
+
+def _has_a_twin(model: nn.Module, part: nn.Module) -> bool:
+    """Whether another part of the model, or all the rest of it, has weights of the same shapes."""
+    own = {id(p) for p in part.parameters()}
+    others = [list(one.parameters()) for one in model.modules()]
+    others = [rest for rest in others if own.isdisjoint(map(id, rest))]
+    others.append([p for p in model.parameters() if id(p) not in own])
+    shapes = [p.shape for p in part.parameters()]
+    return any([p.shape for p in rest] == shapes for rest in others)

@@ -19,6 +19,7 @@ from course_utils.diagnostics.diagnosis.watches.policy import Replies
 from course_utils.diagnostics.libraries.trl import loss_type_of, not_kept, scale_of
 
 RESIDUE = 1e-2  # an advantage below this is what rounding leaves of 0
+ROUNDING = 1e-5  # a reward_std below it is one of rewards that are alike
 FAR = 0.7  # nats per token between two batches: each probability halves or doubles
 HALF = 0.5  # of the replies
 USUAL = 0.1  # of the first entropy, by which the last may differ
@@ -40,7 +41,7 @@ def judge_policy(subject: Subject, replies: Replies, sheet: Sheet) -> None:
     judge_numbers(
         replies.numbers,
         sheet,
-        scale=scale_of(subject.trainer),
+        scale=_scale(subject),
         spreads=subject.logged("reward_std"),
         group=getattr(subject.trainer, "num_generations", None),
         replies=texts,
@@ -52,9 +53,16 @@ def judge_policy(subject: Subject, replies: Replies, sheet: Sheet) -> None:
     replies.contradictions.judge(subject.trainer, sheet)
     judge_finite(subject, replies.numbers, sheet)
     if (loss_type := loss_type_of(subject.trainer)) in WEIGHED_BY_ROW:
-        _length(replies.numbers, loss_type, sheet)
+        is_mixed = getattr(subject.args, "shuffle_dataset", True) is not False
+        _length(replies.numbers, loss_type, sheet, is_mixed=is_mixed)
     for what, why in not_kept(subject.trainer).items():
         sheet.miss(what, why)
+
+
+def _scale(subject: Subject) -> str:
+    """By which spread the sum is divided; one of normalised parts always by that of the batch."""
+    how = getattr(subject.args, "multi_objective_aggregation", "")
+    return "batch" if how == "normalize_then_sum" else scale_of(subject.trainer)
 
 
 def judge_numbers(
@@ -109,12 +117,16 @@ def _spread(
     group: int | None,
     spreads: Sequence[float],
 ) -> None:
-    """Advantages that rounding or a wrong division makes, and how large they may be."""
+    """Advantages that rounding or a wrong division makes, and how large they may be.
+
+    Undivided, those of rewards in a small unit are small.
+    """
     largest = max((one.advantage_max or 0.0 for one in numbers), default=0.0)
+    are_alike = max(spreads, default=0.0) < (RESIDUE if math.isfinite(limit) else ROUNDING)
     if 0 < largest < RESIDUE < max(spreads, default=0.0):
         said = f"advantages are at most {largest:.1g}, and reward_std is up to {max(spreads):.2g}"
         sheet.find("advantages_vanish", MEASURED, said, place="advantages")
-    elif 0 < largest < RESIDUE and spreads:
+    elif 0 < largest < RESIDUE and spreads and are_alike:
         said = (
             f"advantages are up to {largest:.1g} and not 0 where all rewards of a group are alike"
         )
@@ -150,15 +162,20 @@ def _movement(numbers: list[PolicyNumbers], sheet: Sheet) -> None:
         sheet.became(STOOD, f"{said}, in the median")
 
 
-def _length(numbers: list[PolicyNumbers], loss_type: str, sheet: Sheet) -> None:
-    """Replies grow under a loss that pays for it, which those that lose gain from."""
+def _length(numbers: list[PolicyNumbers], loss_type: str, sheet: Sheet, *, is_mixed: bool) -> None:
+    """Replies grow under a loss that pays for it, which those that lose gain from.
+
+    Args:
+        is_mixed: whether the prompts come in any order; later ones may ask for longer replies.
+    """
     lengths = [one.length for one in numbers if one.length is not None]
     loses = [one.long_loses for one in numbers if one.long_loses is not None]
     third = len(lengths) // 3
     if third < 2:
         return
     early, late = fmean(lengths[:third]), fmean(lengths[-third:])
-    if late > LONGER * early and (not loses or fmean(loses) > AS_LONG):
+    is_paid = is_mixed and (not loses or fmean(loses) > AS_LONG)
+    if late > LONGER * early and is_paid:
         said = f"loss_type {loss_type!r}; replies grow from {early:.3g} to {late:.3g} tokens"
         more = (f"losing replies are {fmean(loses):.2g} times as long",) if loses else ()
         sheet.find("length_is_paid", LIKELY + 1, said, *more, place="loss_type")

@@ -1,5 +1,7 @@
 """Judges the learning rates that the optimizer used, and finds what changed them."""
 
+import inspect
+import math
 from typing import Any
 
 import torch
@@ -21,6 +23,9 @@ OFF, MANY = 0.1, 0.3  # relative difference from the schedule, and share of step
 
 def judge_rates(subject: Subject, steps: Steps, pace: Pace | None, sheet: Sheet) -> None:
     rates = steps.rates()
+    if any(map(math.isnan, rates)):
+        sheet.show("rates used", "the optimizer sets its own")
+        return
     if subject.kind == LOOP:
         _decay(subject, rates, sheet)
     dead = next((i for i, rate in enumerate(rates) if rate == 0 and max(rates[i:]) == 0), None)
@@ -33,7 +38,13 @@ def judge_rates(subject: Subject, steps: Steps, pace: Pace | None, sheet: Sheet)
         sheet.find("rate_zero", COUNTED, said, **_brought_back(subject, steps, pace))
     elif dead is not None and len(rates) > 4 and dead < EARLY * len(rates):
         _ends_early(dead, rates, pace, specimen, sheet)
-    elif judge_schedule(subject, rates, plans_of(_schedules(subject, pace)), sheet):
+    elif judge_schedule(
+        subject,
+        rates,
+        plans_of(_schedules(subject, pace)),
+        sheet,
+        trained=[one.num_trainable for one in steps.numbers],
+    ):
         return
     elif off := _not_as_asked(subject, steps, pace):
         sheet.find("rate_not_asked", MEASURED, off, place="lr_scheduler", specimen=specimen)
@@ -147,7 +158,10 @@ def _against(asked: list[float], rates: list[float]) -> tuple[list[float], list[
 
 
 def _schedule(args: Any, num_steps: int, rate: float) -> list[float]:
-    """The rate of each step according to the settings, of an optimizer that is made with `rate`."""
+    """The rate of each step according to the settings, of an optimizer that is made with `rate`.
+
+    Empty for a schedule that waits for the evaluations, such as one of plateaus.
+    """
     from transformers import get_scheduler  # takes seconds; whoever has a Trainer has it
 
     optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=rate)
@@ -158,6 +172,8 @@ def _schedule(args: Any, num_steps: int, rate: float) -> list[float]:
         num_training_steps=num_steps,
         scheduler_specific_kwargs=args.lr_scheduler_kwargs,
     )
+    if "metrics" in inspect.signature(schedule.step).parameters:
+        return []
     rates = []
     for _ in range(num_steps):
         rates.append(optimizer.param_groups[0]["lr"])

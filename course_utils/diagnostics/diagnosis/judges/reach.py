@@ -1,25 +1,30 @@
 """Judges whom the steps reach: groups without a rate, weights that hardly move, clips in vain."""
 
+from course_utils.diagnostics.diagnosis.measures.first_rows import losses_of
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.diagnosis.watches.steps import Steps, group_of
+from course_utils.explain.paste.numbers import trend
 
 ENOUGH, FEWEST = 5, 16  # steps
 ALL_BUT = 0.8  # of the planned steps
 HARDLY = 1e-3  # of a tensor's size: the sum of the largest updates of all steps
 NEAR, MANY = 1e-2, 0.8  # relative difference of two norms, and the share of the steps
+FALLEN = 0.95  # of the first losses
 
 
 def judge_reach(subject: Subject, steps: Steps, sheet: Sheet) -> None:
     _groups(steps, sheet)
     _clips(steps, sheet)
     if _is_whole(subject, steps):
-        _movement(steps, sheet)
+        _movement(subject, steps, sheet)
 
 
 def _groups(steps: Steps, sheet: Sheet) -> None:
-    taken = len(steps.numbers)
+    """Weights that get no rate; a table, or a single number such as a scale, may be held so."""
+    taken, sizes = len(steps.numbers), {n: p.numel() for n, p in steps.model.named_parameters()}
     still = [name for name, count in steps.rateless.items() if count == taken]
+    still = [name for name in still if sizes.get(name) != 1]
     if taken < ENOUGH or not still:
         return
     said = f"{len(still)} tensors had a rate of 0 in all {taken} steps, and others had not"
@@ -58,14 +63,21 @@ def _is_whole(subject: Subject, steps: Steps) -> bool:
     return len(steps.numbers) >= max(ENOUGH, least)
 
 
-def _movement(steps: Steps, sheet: Sheet) -> None:
+def _movement(subject: Subject, steps: Steps, sheet: Sheet) -> None:
+    """All steps together hardly change a weight, and the loss is where it was."""
     moved = sum(one.largest_update for one in steps.numbers)
     rates = [one.lr for one in steps.numbers]
     if not max(rates) or not steps.largest_at or any(f.key == "rate_too_low" for f in sheet.found):
         return
-    if 0 < moved < HARDLY:
+    if 0 < moved < HARDLY and not _learns(subject):
         said = (
             f"all {len(rates)} steps together change no tensor by more than {moved:.1g} of its "
             f"size, at rates up to {max(rates):.2g}"
         )
         sheet.find("rate_too_low", MEASURED, said, place="learning_rate")
+
+
+def _learns(subject: Subject) -> bool:
+    """Whether the loss falls from each third of the log to the next, by more than noise."""
+    levels = trend(losses_of(subject.log))
+    return levels is not None and levels[2] < FALLEN * levels[0]

@@ -5,6 +5,7 @@ from statistics import fmean
 from course_utils.causes.harms import SAMPLING
 from course_utils.diagnostics.diagnosis.measures.last_replies import LastReplies
 from course_utils.diagnostics.diagnosis.measures.policy_numbers import PolicyNumbers
+from course_utils.diagnostics.diagnosis.measures.within_rows import gap_within
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 
 DEAD = 0.95  # share of the groups without a signal, and of replies that are cut
@@ -168,14 +169,15 @@ def judge_silence(numbers: list[PolicyNumbers], replies: LastReplies | None, she
     if third < 2:
         return
     first, last = fmean(empty[:third]), fmean(empty[-third:])
-    if not (last > SILENT and last > first + MORE) or len(rewards) != len(empty):
+    early, late = (fmean(part) if part else 0.0 for part in (rewards[:third], rewards[-third:]))
+    is_paid = late > early
+    is_silent = last > SILENT and last > first + MORE and len(rewards) == len(empty)
+    if not is_silent or (is_paid and _words_earn_more(replies)):
         sheet.show(
             "empty replies",
             f"{first:.0%} in the first third of the batches, {last:.0%} in the last",
         )
         return
-    early, late = fmean(rewards[:third]), fmean(rewards[-third:])
-    is_paid = late > early
     sheet.find(
         "reward_pays_junk" if is_paid else "collapse",
         MEASURED,
@@ -188,3 +190,17 @@ def judge_silence(numbers: list[PolicyNumbers], replies: LastReplies | None, she
         advice="let an empty reply earn less than any right one" if is_paid else "",
         specimen=replies.specimen() if replies else (),
     )
+
+
+def _words_earn_more(replies: LastReplies | None) -> bool:
+    """Whether words earn more than silence where a prompt got both: silence is right elsewhere."""
+    if replies is None or replies.rewards is None:
+        return False
+    pairs = list(zip(replies.texts, replies.rewards, strict=False))
+    groups = [pairs[at : at + replies.group] for at in range(0, len(pairs), replies.group)]
+    mixed = [
+        ([r for text, r in one if text.strip()], [r for text, r in one if not text.strip()])
+        for one in groups
+    ]
+    mixed = [kinds for kinds in mixed if all(kinds)]
+    return bool(mixed) and gap_within(mixed)[0] > 0

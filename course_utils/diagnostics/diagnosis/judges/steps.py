@@ -17,7 +17,7 @@ FEW = 0.05  # share that moves in a step where nearly all of it is rounded away
 STILL = 1e-3  # a step that moves a smaller share of the weights does not count
 USUAL = 0.5  # share that moves in a step of float32 weights, and far less in narrow formats
 ENOUGH = 8  # steps
-OFTEN, BACK = 3, 0.2  # times that weights are written; share of the way that is taken back
+OFTEN, BACK = 3, 0.6  # times that weights are written; share of the way back (Lookahead: half)
 LARGE = 0.5  # update by weight, in the median of the steps
 
 
@@ -106,14 +106,16 @@ def _skipped(steps: Steps, sheet: Sheet, num_counted: int) -> None:
 
 
 def _movement(subject: Subject, steps: Steps, sheet: Sheet) -> None:
-    with_rate = [one for one in steps.numbers if one.lr > 0 and one.grad_norm > 0]
+    """How many of the weights that have a gradient move; it may be that of few rows of a table."""
+    with_rate = [one for one in steps.numbers if one.lr != 0 and one.grad_norm > 0]
     if all(one.lr == 0 or one.grad_norm == 0 for one in steps.numbers):
         sheet.became(STOOD, f"none of {len(steps.numbers)} steps had a rate and a gradient")
-    if not with_rate:
+    asked = [one for one in with_rate if one.share_asked]
+    if not asked:
         return
-    share = median(one.share_moved for one in with_rate)
+    share = median(min(1.0, one.share_moved / one.share_asked) for one in asked)
     if share <= STILL:
-        said = f"a step moves {share:.2%} of the weights, in the median of {len(with_rate)}"
+        said = f"a step moves {share:.2%} of the weights, in the median of {len(asked)}"
         is_narrow = any("bfloat16" in str(p.dtype) for p in subject.trainable().values())
         key = "rounding_swallows" if is_narrow else "weights_do_not_move"
         sheet.find(key, MEASURED + 1, said)

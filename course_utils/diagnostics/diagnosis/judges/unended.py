@@ -12,6 +12,7 @@ from course_utils.diagnostics.libraries.trl import ends_of
 
 ALL, MOST = 0.95, 0.8  # of the replies: cut off, and with the token inside
 MARK = re.compile(r"<.+>|\[.+\]|\u25c1.+\u25b7")  # how the tokens that mark an end are written
+END = re.compile(r"end|eo[stmu]|stop|sep|/", re.IGNORECASE)  # and what they are called
 
 
 def judge_unended(trainer: Any, replies: Replies, sheet: Sheet) -> None:
@@ -43,14 +44,19 @@ def judge_unended(trainer: Any, replies: Replies, sheet: Sheet) -> None:
 
 
 def _mark_in(ids: Tensor, tokenizer: Any, known: set) -> tuple[int, float] | None:
-    """The mark, none of the known ones, that most replies hold, and in how many."""
-    marks = [
-        i for i in ids.unique().tolist() if i not in known and MARK.fullmatch(_token(tokenizer, i))
-    ]
+    """The mark, none of the known ones, that most replies hold, and in how many.
+
+    A reply goes on behind it: one that is cut at its last token is as long as it was meant to be.
+    """
+    inner = ids[:, :-1].unique().tolist()
+    marks = [i for i in inner if i not in known and _marks_an_end(tokenizer, i)]
     shares = {mark: float((ids == mark).any(1).double().mean()) for mark in marks}
     best = max(shares, key=shares.get, default=None)
     return (best, shares[best]) if best is not None and shares[best] >= MOST else None
 
 
-def _token(tokenizer: Any, i: int) -> str:
-    return str(tokenizer.convert_ids_to_tokens(i))
+def _marks_an_end(tokenizer: Any, i: int) -> bool:
+    """Whether a token is called an end, or is special: others are part of what is written."""
+    token = str(tokenizer.convert_ids_to_tokens(i))
+    added = getattr(tokenizer, "added_tokens_decoder", {}).get(i)
+    return bool(MARK.fullmatch(token)) and bool(END.search(token) or getattr(added, "special", 0))

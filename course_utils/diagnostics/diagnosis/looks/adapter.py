@@ -2,13 +2,17 @@
 
 from typing import Any
 
+from torch import nn
+
 from course_utils.causes.harms import SERVING
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.loss_kind import Loss, head_of
 from course_utils.diagnostics.reach import adapter_reach
 from course_utils.diagnostics.reach.groups import EXPERTS
 
 HEADS = ("score", "classifier", "qa_outputs", "v_head")
+OF_LABELS = {Loss.ROWS, Loss.TAGS, Loss.SPANS}  # losses of a library's class that has such a head
 
 
 def look_at_adapter(subject: Subject, sheet: Sheet) -> None:
@@ -24,7 +28,7 @@ def _head(subject: Subject, sheet: Sheet) -> None:
     """
     base = getattr(subject.model, "get_base_model", lambda: None)()
     saved = getattr(getattr(base, "config", None), "architectures", None)
-    if base is None or (type(base).__name__ in saved if saved else not subject.is_drawn):
+    if base is None or (_is_saved(base, saved) if saved else not subject.is_drawn):
         return
     named = list(subject.model.named_parameters())
     head = [(n, p) for n, p in named if set(n.split(".")[:-1]) & set(HEADS)]
@@ -45,6 +49,15 @@ def _head(subject: Subject, sheet: Sheet) -> None:
     )
 
 
+def _is_saved(base: nn.Module, saved: list[str]) -> bool:
+    """Whether the head is that of the saved class: it is the base's own, or one that it extends.
+
+    Who extends a language model with a head has added it.
+    """
+    own, *extended = (kind.__name__ for kind in type(base).__mro__)
+    return own in saved or (head_of(base) in OF_LABELS and bool(set(extended) & set(saved)))
+
+
 def _untied(subject: Subject, sheet: Sheet) -> None:
     """A head or embedding that trains as a copy, where the configuration ties the two."""
     base = getattr(subject.model, "get_base_model", lambda: None)()
@@ -53,6 +66,8 @@ def _untied(subject: Subject, sheet: Sheet) -> None:
     if not getattr(config, "tie_word_embeddings", False):
         return
     layers = {"embedding": base.get_input_embeddings(), "head": base.get_output_embeddings()}
+    if layers["head"] is None:
+        return  # a classifier, say: nothing is tied to its embedding
     copies = {what: _trained_copy(layer) for what, layer in layers.items() if layer is not None}
     trained = {what: copy for what, copy in copies.items() if copy is not None}
     if not trained or (len(trained) == 2 and trained["embedding"] is trained["head"]):

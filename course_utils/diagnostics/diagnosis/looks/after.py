@@ -1,5 +1,6 @@
 """Looks at a finished model: beside its reference, as it is served, and with its adapter merged."""
 
+import copy
 import math
 from typing import Any
 
@@ -76,7 +77,25 @@ def _compare(subject: Subject, other: nn.Module, what: str, sheet: Sheet) -> Non
     if _batch(subject) is not None and is_merged_tied(subject, other, what, sheet):
         return
     found = compare_models(subject.model, other, _batch(subject))
-    _judge(found, sheet, what, held_change(subject.model, other))
+    held = held_change(subject.model, other)
+    is_apart = found.logits_apart is not None and found.logits_apart > APART
+    if is_apart and not (held and held.is_base) and _is_rounded_dora(subject.model, other):
+        sheet.clear(f"{what} model", f"{found.said}; its weights differ by rounding alone")
+        return
+    _judge(found, sheet, what, held)
+
+
+def _is_rounded_dora(model: nn.Module, other: nn.Module) -> bool:
+    """Whether the other model holds a merged DoRA, but for what its weights' format rounds.
+
+    A DoRA scales each row of a weight as well, so that its product alone is not its change: the
+    weights are held against those of a merge in float32.
+    """
+    named = dict(model.named_parameters())
+    is_quantised = not all(weight.is_floating_point() for weight in named.values())
+    if is_quantised or not any("lora_magnitude" in name for name in named):
+        return False
+    return not compare_models(merged_copy(copy.deepcopy(model).float()), other).others
 
 
 def _batch(subject: Subject) -> Any:

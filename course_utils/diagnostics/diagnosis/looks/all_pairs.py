@@ -5,12 +5,18 @@ from collections.abc import Sized
 from statistics import median
 from typing import Any
 
-from course_utils.diagnostics.diagnosis.measures.data_sets import column, columns_of, frozen
+from course_utils.diagnostics.diagnosis.measures.data_sets import (
+    agreement,
+    column,
+    columns_of,
+    frozen,
+)
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, SCORES, Subject
 
 FEWEST = 32  # pairs, below which nothing is said of their lengths
 SOME = 0.1  # of the pairs
+SLIGHT = 0.2  # agreement of the rows of one pair: people who vote on it agree more
 GAP = 2  # tokens, in every pair
 NEARLY_ALL, VARIED = 0.95, 3  # of one side's last tokens; kinds of the other's
 PROMPTS = ("prompt_ids", "prompt_input_ids", "prompt")
@@ -26,14 +32,18 @@ def look_at_all_pairs(subject: Subject, sheet: Sheet) -> None:
         return
     data = getattr(subject.trainer, "train_dataset", None)
     if subject.kind == PAIRS:
-        look_at_pairs_in_both_orders(data, sheet)
-        look_at_prompts(data, sheet)
+        if not getattr(subject.args, "label_smoothing", 0.0):  # the share of pairs that are turned
+            look_at_pairs_in_both_orders(data, sheet)
+        look_at_prompts(data, subject.tokenizer, sheet)
     look_at_lengths(data, sheet, is_scored=subject.kind == SCORES)
     look_at_ends(data, subject.tokenizer, sheet, is_scored=subject.kind == SCORES)
 
 
 def look_at_pairs_in_both_orders(data: Any, sheet: Sheet) -> None:
-    """Pairs that stand there in both orders."""
+    """Pairs that stand there in both orders, as often in the one as in the other.
+
+    Of votes on a pair, one a row, most go one way.
+    """
     names = columns_of(data)
     known = [pair for pair in SIDES if set(pair) <= set(names)]
     if not known:
@@ -44,18 +54,32 @@ def look_at_pairs_in_both_orders(data: Any, sheet: Sheet) -> None:
     rows = list(zip(prompts, *sides, strict=True))
     held = set(rows)
     share = sum(a != b and (p, b, a) in held for p, a, b in rows) / len(rows)
-    if share >= SOME:
+    pairs = [(p, frozenset((a, b))) for p, a, b in rows]
+    orders = [repr(a) < repr(b) for _, a, b in rows]
+    if share >= SOME and agreement(pairs, orders) < SLIGHT:
         said = f"{share:.0%} of the pairs stand there the other way round as well"
         sheet.find("pairs_contradict", COUNTED, said, place="chosen, rejected")
 
 
-def look_at_prompts(data: Any, sheet: Sheet) -> None:
-    """One prompt for all pairs, as when a column is filled with a constant."""
+def look_at_prompts(data: Any, tokenizer: Any, sheet: Sheet) -> None:
+    """One prompt for all pairs, as when a column is filled with a constant.
+
+    A text that is written without a prompt begins with the start token alone.
+    """
     name = next((n for n in PROMPTS if n in columns_of(data)), "")
     prompts = [frozen(one) for one in column(data, name)] if name else []
-    if len(prompts) >= FEWEST and len(set(prompts)) == 1:
+    if len(prompts) < FEWEST or _is_empty(prompts[0], tokenizer):
+        return
+    if len(set(prompts)) == 1:
         said = f"all {len(prompts)} rows have the same {name}"
         sheet.find("prompts_alike", LIKELY, said, place=name)
+
+
+def _is_empty(prompt: Any, tokenizer: Any) -> bool:
+    """Whether a prompt, a text or its ids, is special tokens alone."""
+    if isinstance(prompt, str) and tokenizer is not None:
+        prompt = tokenizer(prompt, add_special_tokens=False)["input_ids"]
+    return all(one in getattr(tokenizer, "all_special_ids", ()) for one in prompt)
 
 
 def look_at_lengths(data: Any, sheet: Sheet, *, is_scored: bool) -> None:

@@ -1,7 +1,11 @@
 """Looks at the rows of the data sets as a whole: alike, contradictory, in both splits, in order."""
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from inspect import unwrap
+from itertools import chain
+from types import CodeType
 from typing import Any
 
 from course_utils.diagnostics.batch_view.rows import unchanged
@@ -9,10 +13,12 @@ from course_utils.diagnostics.diagnosis.looks.row_order import judge_order
 from course_utils.diagnostics.diagnosis.looks.settings import num_steps_of
 from course_utils.diagnostics.diagnosis.measures.data_sets import (
     MOST,
+    agreement,
     ids_of,
     inputs_of,
     labels_of,
 )
+from course_utils.diagnostics.diagnosis.measures.forward import given_beside_ids
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
 from course_utils.diagnostics.libraries.datasets import left_out, num_before_filter
@@ -21,6 +27,7 @@ from course_utils.diagnostics.loss_kind import IGNORED, Loss
 FEWEST = 16  # rows, below which nothing is said
 MORE, EPOCHS = 4, 20  # times as many rows to evaluate; of a run on a handful of rows
 MANY = 0.5  # of the rows
+SLIGHT = 0.2  # agreement of the rows of one input: annotators who know a task agree more
 LEAK = 0.1  # of the evaluation's rows
 FEW = 0.02  # of the rows
 NATURAL = 3  # times the share of rows that stand twice in training, and its standard errors
@@ -33,22 +40,23 @@ def look_at_all_rows(subject: Subject, sheet: Sheet) -> None:
     _changed(subject, data, sheet)
     _few(subject, data, tested, sheet)
     _left_out(subject, data, sheet)
-    inputs = inputs_of(data)
+    beside = given_beside_ids(subject)
+    inputs = inputs_of(data, beside)
     if len(inputs) < FEWEST:
         return
     labels = labels_of(data) if subject.loss in (Loss.ROWS, Loss.REPLIES) else []
     if len(set(inputs)) == 1:
         _alike(subject, data, labels, sheet)
         return
-    twice = 1 - len(set(inputs)) / len(inputs)
     sheet.clear("rows that differ", f"{len(set(inputs))} of {len(inputs)}")
     if labels and len(labels) == len(inputs) and all(isinstance(one, int) for one in labels):
         _contradict(inputs, labels, sheet)
         _order(subject, labels, sheet)
     if subject.kind != POLICY and not isinstance(tested, dict):
-        others = inputs_of(tested)
+        others = inputs_of(tested, beside)
+        twice = max(_share_of_copies(inputs), _share_of_copies(others))
         _in_both(set(inputs), others, twice, sheet)
-        if twice < FEW and subject.tokenizer is not None:
+        if twice < FEW and subject.tokenizer is not None and not beside:
             _nearly_in_both(subject, ids_of(data), ids_of(tested), sheet)
 
 
@@ -96,6 +104,8 @@ def _few(subject: Subject, data: Any, tested: Any, sheet: Sheet) -> None:
         rows, others = len(data), len(tested)
     except TypeError:
         return
+    if subject.loss is Loss.ROWS and _are_so_many_of_each(labels_of(data)):
+        return
     args = subject.args
     epochs = num_steps_of(subject) * _rows_of_an_update(args) / max(rows, 1)
     if 0 < rows <= FEWEST and others >= MORE * rows and epochs >= EPOCHS:
@@ -103,30 +113,60 @@ def _few(subject: Subject, data: Any, tested: Any, sheet: Sheet) -> None:
         sheet.find("trial_rows", LIKELY, said, place="train_dataset")
 
 
+def _are_so_many_of_each(labels: list) -> bool:
+    """Whether each class has the same number of rows, as few-shot learning draws them.
+
+    >>> _are_so_many_of_each([0, 1, 1, 0]), _are_so_many_of_each([0, 1, 1, 1])
+    (True, False)
+    """
+    numbers = Counter(labels).values()
+    return len(numbers) > 1 and min(numbers) == max(numbers) > 1
+
+
 def _rows_of_an_update(args: Any) -> int:
     return args.train_batch_size * args.gradient_accumulation_steps * args.world_size
 
 
 def _alike(subject: Subject, data: Any, labels: list, sheet: Sheet) -> None:
-    """One input in all rows; a policy may practise one prompt, if all else is alike as well."""
+    """One input in all rows; a policy may practise one whose reward depends on no other column."""
     with unchanged(data):
-        rows = [repr(data[at]) for at in range(min(len(data), MOST))]
+        rows = [data[at] for at in range(min(len(data), MOST))]
     said = f"{len(rows)} rows were read, and all have the same ids"
-    if subject.kind == POLICY and len(set(rows)) == 1:
+    if subject.kind == POLICY and len(set(_rewarded(subject, rows))) == 1:
         sheet.show("rows", f"{said}: one prompt is practised")
         return
     more = (f"their labels are {len(set(labels))} different ones",) if labels else ()
     sheet.find("rows_alike", COUNTED, said, *more, place="train_dataset")
 
 
+def _rewarded(subject: Subject, rows: list[dict]) -> list[str]:
+    """What the reward functions read of each row: all of it, where one of them has no code."""
+    functions = getattr(subject.trainer, "reward_funcs", ())
+    codes = [getattr(unwrap(one), "__code__", None) for one in functions]
+    names = set(rows[0])
+    if codes and all(codes):
+        names &= set(chain.from_iterable(map(_names_in, codes)))
+    return [repr([row[name] for name in sorted(names)]) for row in rows]
+
+
+def _names_in(code: CodeType) -> Iterator[str]:
+    """The names of a function's arguments and the texts in its code, with functions inside it."""
+    yield from code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    for constant in code.co_consts:
+        if isinstance(constant, str):
+            yield constant
+        elif isinstance(constant, CodeType):
+            yield from _names_in(constant)
+
+
 def _contradict(inputs: list, labels: list, sheet: Sheet) -> None:
-    """Of each input all labels; a few that differ are noise."""
+    """Of each input all labels. Those of several annotators differ as well, and agree mostly."""
     known: dict[Any, set] = defaultdict(set)
     for key, label in zip(inputs, labels, strict=True):
         known[key].add(label)
     share = sum(len(known[key]) > 1 for key in inputs) / len(inputs)
     said = f"{share:.0%} of the rows have an input that stands there with another label, too"
-    if share >= MANY:
+    if share >= MANY and agreement(inputs, labels) < SLIGHT:
         sheet.find("labels_contradict", COUNTED, said, place="train_dataset")
     elif share:
         sheet.show("contradictory labels", said)
@@ -146,8 +186,17 @@ def _is_in_order(trainer: Any) -> bool:
     return "sequential" in asked
 
 
+def _share_of_copies(rows: list) -> float:
+    return (len(rows) - len(set(rows))) / max(1, len(rows))
+
+
 def _in_both(learnt: set, tested: list, twice: float, sheet: Sheet) -> None:
-    """Rows of the evaluation that are trained on, beyond what short texts share by chance."""
+    """Rows of the evaluation that are trained on, beyond what short texts share by chance.
+
+    Args:
+        twice: the share of rows that are copies, of the split that has more of them: where
+            requests come again, the evaluation shows it though copies were dropped in training.
+    """
     if len(tested) < FEWEST:
         return
     share = sum(one in learnt for one in tested) / len(tested)
@@ -158,7 +207,7 @@ def _in_both(learnt: set, tested: list, twice: float, sheet: Sheet) -> None:
         sheet.find("rows_in_both", COUNTED, said, place="train_dataset, eval_dataset")
     elif share:
         sheet.show(
-            "rows in both splits", f"{said}; {twice:.0%} of the rows to train on stand twice"
+            "rows in both splits", f"{said}; {twice:.0%} of the rows of one split stand twice"
         )
     else:
         sheet.clear("rows in both splits", said)

@@ -1,14 +1,17 @@
 """Looks at the tokens that are learnt: the findings of `inspect_batch`."""
 
+from collections.abc import Collection
 from typing import Any
 
 from course_utils.causes import BY_NAME
 from course_utils.diagnostics.batch_view import inspect_batch
 from course_utils.diagnostics.batch_view.case import Case, Finding
 from course_utils.diagnostics.batch_view.report import BatchReport
+from course_utils.diagnostics.batch_view.tokens import Row, Token
 from course_utils.diagnostics.diagnosis.looks.pairs_in_batch import look_at_pairs_in_batch
 from course_utils.diagnostics.diagnosis.measures.data_sets import column
-from course_utils.diagnostics.diagnosis.measures.forward import has_ids
+from course_utils.diagnostics.diagnosis.measures.forward import arguments_of, has_ids
+from course_utils.diagnostics.diagnosis.measures.labels_used import moves_labels
 from course_utils.diagnostics.diagnosis.measures.specimens import of_finding
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, POLICY, Subject
@@ -59,7 +62,8 @@ def look_at_batch(subject: Subject, sheet: Sheet) -> None:
         return
     with sheet.trying("the tokens"):
         source = subject.trainer if subject.trainer is not None else subject.batch
-        write_report(inspect_batch(source, subject.tokenizer), sheet)
+        report = inspect_batch(source, subject.tokenizer)
+        write_report(report, sheet, refuted=_refuted(report, subject, sheet))
     if subject.kind == PAIRS:
         with sheet.trying("the pairs"):
             look_at_pairs_in_batch(subject, sheet)
@@ -93,19 +97,56 @@ def _prompts(subject: Subject, sheet: Sheet) -> None:
     write_report(inspect_batch(dict(padded), tokenizer), sheet)
 
 
-def write_report(report: BatchReport, sheet: Sheet, *, of: str = "", where: str = "") -> None:
+def _refuted(report: BatchReport, subject: Subject, sheet: Sheet) -> set[str]:
+    """The names of faults of most models that are none of this one."""
+    names = {one.name for one in report.faults}
+    refuted: set[str] = set()
+    if "labels shifted" in names:
+        with sheet.trying("where labels and logits meet"):
+            if not moves_labels(subject):
+                refuted.add("labels shifted")
+    if "padding attended" in names and _needs_no_mask(report.case, subject):
+        refuted.add("padding attended")
+    return refuted
+
+
+def _needs_no_mask(case: Case, subject: Subject) -> bool:
+    """Whether a model of the next token takes no mask, and padding stands behind the text alone.
+
+    No token of the text sees what is behind it, and the padding itself has no label.
+    """
+    known = arguments_of(subject.model).values()
+    takes_mask = any(one.name == "attention_mask" or one.kind is one.VAR_KEYWORD for one in known)
+    edge = [case.pad] * 2
+    return (
+        case.loss is Loss.NEXT_TOKEN
+        and not takes_mask
+        and all(row.ids[:2] != edge for row in case.view.rows)
+        and not any(row.ids[-2:] == edge and row.attended[-1].is_learnt for row in case.view.rows)
+    )
+
+
+def write_report(
+    report: BatchReport,
+    sheet: Sheet,
+    *,
+    of: str = "",
+    where: str = "",
+    refuted: Collection[str] = (),
+) -> None:
     """Write down the faults of a batch.
 
     Args:
         of: which batch, if not the first rows; `where`: at work where, if not in training.
+        refuted: the names of faults that the model or its loss refutes.
     """
     num_rows = len(report.case.view.rows)
-    is_moved = any(one.name == "labels shifted" for one in report.faults)
+    has_others = report.case.view.has_labels_of_others
     is_turned = _is_turned(report.case, sheet)
-    for one in report.faults:
-        if one.name in ("end missing", "end masked") and (is_moved or is_turned):
-            continue  # moving the labels took the end from the ids, or its label
-        if one.name == "end missing" and all(len(row.learnt) <= 1 for row in report.case.view.rows):
+    for one in (one for one in report.faults if one.name not in refuted):
+        if one.name in ("end missing", "end masked") and (has_others or is_turned):
+            continue  # what moved the labels, or hid ids, took the end from the ids, or its label
+        if _needs_no_end(one, report.case):
             sheet.show("the end", "each reply is one token, which needs none if it is only scored")
             continue
         key, weight = _key(one), COUNTED
@@ -137,6 +178,20 @@ def write_report(report: BatchReport, sheet: Sheet, *, of: str = "", where: str 
         sheet.clear(of or "tokens", f"{len(view.rows)} rows, {view.num_tokens} tokens{learnt}")
 
 
+def _needs_no_end(one: Finding, case: Case) -> bool:
+    """Whether an end is missed of replies of one token each.
+
+    An end that is there and has no label is not missed where these tokens are a few classes, such
+    as yes and no; one that went with the padding went by mistake.
+    """
+    rows = case.view.rows
+    if one.name not in ("end missing", "end masked") or any(len(row.learnt) > 1 for row in rows):
+        return False
+    classes = {row.attended[at].id for row in rows for at in row.learnt}
+    is_of_classes = len(rows) >= FEWEST and len(classes) <= len(rows) / 2
+    return one.name == "end missing" or (_key(one) == "end_masked" and is_of_classes)
+
+
 def _are_cut(data: Any, sheet: Sheet) -> bool:
     """Whether many rows have no label, and all of these end at one length: the longest."""
     both = zip(column(data, "input_ids"), column(data, "labels"), strict=False)
@@ -160,7 +215,7 @@ def _are_cut(data: Any, sheet: Sheet) -> bool:
 
 def _is_turned(case: Case, sheet: Sheet) -> bool:
     """Whether the labels of all rows stand on a first part alone, and no template marks replies."""
-    rows = [[token.is_learnt for token in row.attended] for row in case.view.rows]
+    rows = [[t.is_learnt for t in _without_padding(row, case.pad)] for row in case.view.rows]
     parts = [(sum(learnt), len(learnt)) for learnt in rows]
     is_first = all(
         sum(learnt[: n + 1]) == n and 0 < n < whole - 1  # a start token may have none
@@ -174,6 +229,13 @@ def _is_turned(case: Case, sheet: Sheet) -> bool:
     said = f"in each of {len(rows)} rows the first tokens have labels, and at least the last "
     sheet.find("prompts_learnt_alone", COUNTED + 1, f"{said}{least} have none", place="labels")
     return True
+
+
+def _without_padding(row: Row, pad: int | None) -> tuple[Token, ...]:
+    """The attended tokens, without padding on the right that no mask hides."""
+    text = [at for at, token in enumerate(row.attended) if token.id != pad]
+    is_padded = row.ids[-2:] == [pad, pad] and bool(text)
+    return row.attended[: text[-1] + 1] if is_padded else row.attended
 
 
 def _place(one: Finding, *, has_template: bool) -> str:

@@ -1,18 +1,22 @@
 """Looks at the numbers of one batch: rows that are the same, bytes that were not scaled, ids."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from course_utils.diagnostics.diagnosis.measures.forward import has_ids
+from course_utils.diagnostics.diagnosis.measures.labels_used import moves_labels
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.loss_kind import IGNORED, Loss, may_speak, speaks_for
+from course_utils.diagnostics.one_step import open_model, training_step
 
 NUMBERS = ("pixel_values", "input_values", "input_features")
 MOST, A_BYTE = 64.0, 255.5  # above which no number stands that was scaled; and the largest byte
 FAINT = {"pixel_values": 0.02, "input_values": 1e-4}  # deviation: a processor leaves about 1
+NEAR = 0.01  # relative: what another format leaves of a number
 FEWEST = 4  # rows
 
 
@@ -27,12 +31,12 @@ def look_at_batch_inputs(subject: Subject, sheet: Sheet) -> None:
         if _are_alike(value):
             _alike(name, value, sheet)
         else:
-            _scale(name, value, sheet)
+            _scale(name, value, subject, sheet)
     if has_ids(batch):
         _mask(batch, subject, sheet)
         _positions(batch, sheet)
         if subject.tokenizer is None and may_speak(_moved_labels, subject.loss):
-            _moved_labels(batch, sheet)
+            _moved_labels(subject, sheet)
 
 
 def _are_alike(value: Tensor) -> bool:
@@ -51,17 +55,41 @@ def _alike(name: str, value: Tensor, sheet: Sheet) -> None:
     )
 
 
-def _scale(name: str, value: Tensor, sheet: Sheet) -> None:
+def _scale(name: str, value: Tensor, subject: Subject, sheet: Sheet) -> None:
     least, most = float(value.min()), float(value.max())
     said = f"{name} goes from {least:.3g} to {most:.3g}, mean {float(value.float().mean()):.3g}"
-    if name == "pixel_values" and least >= 0 and MOST < most <= A_BYTE:
+    is_raw = name == "pixel_values" and least >= 0 and MOST < most <= A_BYTE
+    is_faint = not is_raw and (spread := float(value.float().std())) < FAINT.get(name, 0.0)
+    if not (is_raw or is_faint) or _is_scaled_inside(value, subject):
+        sheet.show(f"numbers of {name}", said)
+    elif is_raw:
         sheet.find("inputs_unscaled", LIKELY, said, place=name)
-    elif name in FAINT and (spread := float(value.float().std())) < FAINT[name]:
+    else:
         why = f"the numbers of {name} hardly differ: they were scaled twice, or by far too much"
         said = f"{said}, deviation {spread:.2g}"
         sheet.find("inputs_unscaled", LIKELY, said, place=name, why=why)
-    else:
-        sheet.show(f"numbers of {name}", said)
+
+
+def _is_scaled_inside(value: Tensor, subject: Subject) -> bool:
+    """Whether the model scales its input: none of its layers with a matrix gets these numbers."""
+    heard: list[float] = []
+
+    def hear(_layer: nn.Module, args: tuple) -> None:
+        given = args[0] if args else None
+        if isinstance(given, Tensor) and given.is_floating_point() and given.numel():
+            heard.append(float(given.float().abs().max()))
+
+    leaves = (one for one in subject.model.modules() if not any(True for _ in one.children()))
+    layers = [one for one in leaves if any(weight.dim() > 1 for weight in one.parameters())]
+    handles = [layer.register_forward_pre_hook(hear) for layer in layers]
+    try:
+        with suppress(Exception), training_step(open_model(subject.model)), torch.no_grad():
+            subject.model(**subject.batch_at_model())
+    finally:
+        for handle in handles:
+            handle.remove()
+    own = float(value.float().abs().max())
+    return bool(heard) and all(abs(one - own) > NEAR * own for one in heard)
 
 
 def _mask(batch: Mapping, subject: Subject, sheet: Sheet) -> None:
@@ -80,16 +108,19 @@ def _mask(batch: Mapping, subject: Subject, sheet: Sheet) -> None:
 
 
 @speaks_for(Loss.NEXT_TOKEN)
-def _moved_labels(batch: Mapping, sheet: Sheet) -> None:
-    """Labels that are the next id at every place: `inspect_batch` sees that with a tokenizer."""
-    ids, labels = batch["input_ids"], batch.get("labels")
+def _moved_labels(subject: Subject, sheet: Sheet) -> None:
+    """Labels that are the next id at every place, before a loss that moves them once more.
+
+    `inspect_batch` sees them with a tokenizer.
+    """
+    ids, labels = subject.batch["input_ids"], subject.batch.get("labels")
     if not isinstance(labels, Tensor) or labels.shape != ids.shape or labels.shape[1] < FEWEST:
         return
     learnt = labels[:, :-1] != IGNORED
     is_next, is_own = (
         bool((labels[:, :-1] == others)[learnt].all()) for others in (ids[:, 1:], ids[:, :-1])
     )
-    if bool(learnt.any()) and is_next and not is_own:
+    if bool(learnt.any()) and is_next and not is_own and moves_labels(subject):
         said = f"all {int(learnt.sum())} labels with an id behind them are that id"
         sheet.find("labels_shifted", COUNTED, said, place="labels")
 

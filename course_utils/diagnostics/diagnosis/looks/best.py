@@ -9,7 +9,8 @@ from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 
 FALLS = r"errors?|err|wer|cer|loss|perplexity|ppl|mae|mse|rmse|nll|brier|eer"
 RISES = r"accuracy|acc|f1|bleu|rouge|exact|auc|precision|recall|reward|mcc|map"
-TURNED = r"neg|negative|inverse|free|no|minus"
+TURNED = r"neg|negative|inverse|free|no|minus|drop|gap|gain|reduction|improvement"
+BEHIND = r"rate|score|match|mean|avg|average|micro|macro|weighted|total|roc|per|token|at|\d+"
 
 
 def look_at_best(subject: Subject, sheet: Sheet) -> None:
@@ -70,11 +71,19 @@ def _numbers(log: list[dict], field: str) -> list[float]:
 def direction_of(metric: str) -> bool | None:
     """Whether a metric of this name should rise; None where its words do not say.
 
+    Most words behind a measure make another number of it: a gain, a gap, a skill.
+
     >>> direction_of("eval_error_rate"), direction_of("accuracy"), direction_of("neg_mse")
     (False, True, None)
+    >>> direction_of("mse_skill"), direction_of("accuracy_drop"), direction_of("f1_macro")
+    (None, None, True)
     """
-    words = re.split(r"[^a-z0-9]+", metric.lower())
+    words = [word for word in re.split(r"[^a-z0-9]+", metric.lower()) if word]
     turned, falls, rises = (
-        any(re.fullmatch(names, word) for word in words) for names in (TURNED, FALLS, RISES)
+        [bool(re.fullmatch(names, word)) for word in words] for names in (TURNED, FALLS, RISES)
     )
-    return None if turned or falls == rises else rises
+    if any(turned) or any(falls) == any(rises):
+        return None
+    last = max(at for at, pair in enumerate(zip(falls, rises, strict=True)) if any(pair))
+    is_plain = all(re.fullmatch(BEHIND, word) for word in words[last + 1 :])
+    return any(rises) if is_plain else None

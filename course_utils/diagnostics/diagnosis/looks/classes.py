@@ -3,6 +3,11 @@
 from collections import Counter
 from typing import Any
 
+from course_utils.diagnostics.diagnosis.looks.split import has_labels
+from course_utils.diagnostics.diagnosis.measures.labels_used import (
+    has_own_forward,
+    labels_are_targets,
+)
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import REPLIES, Subject
 from course_utils.diagnostics.loss_kind import Loss, speaks_for
@@ -25,22 +30,42 @@ def look_at_classes(subject: Subject, sheet: Sheet) -> None:
         sheet.clear("labels of all rows", _said(learnt))
     elif subject.kind == REPLIES:
         _one_thumb(learnt, sheet)
-    else:
+    elif _are_learnt(subject):
         said = f"{_said(learnt)}, and no other"
         sheet.find("labels_constant", COUNTED, said, place="train_dataset, the column of labels")
+    else:
+        sheet.show("labels of all rows", f"{_said(learnt)}, and no loss has them as its target")
     if len(learnt) > 1 and tested.total() >= FEWEST:
         _evaluated(learnt, tested, sheet)
 
 
+def _are_learnt(subject: Subject) -> bool:
+    """Whether the labels are the target of the loss: one of the user's own may have another."""
+    if not subject.has_own_loss and not has_own_forward(subject.model):
+        return True
+    return has_labels(subject.batch) and labels_are_targets(subject)
+
+
 @speaks_for(Loss.ROWS)
 def look_at_class_numbers(subject: Subject, sheet: Sheet) -> None:
-    """The labels of all rows beside the number of classes of the model."""
+    """The labels of all rows beside the number of classes of the model.
+
+    A loss of the user's own may count thresholds: K - 1 of them part the levels 0 to K - 1.
+    """
     labels = _labels(getattr(subject.trainer, "train_dataset", None))
+    thresholds = getattr(getattr(subject.model, "config", None), "num_labels", 0)
+    if subject.has_own_loss and set(labels) == set(range(thresholds + 1)):
+        return
     judge_class_numbers(labels, subject.model, sheet)
 
 
 def judge_class_numbers(labels: Counter, model: Any, sheet: Sheet) -> None:
-    """Labels that begin at 1, or that go beyond the classes of the model."""
+    """Labels that begin at 1, or that go beyond the classes of the model.
+
+    A forward pass of the user's own may have another head than its configuration says.
+    """
+    if has_own_forward(model):
+        return
     config = getattr(model, "config", None)
     number, kind = getattr(config, "num_labels", 0), getattr(config, "problem_type", None)
     counted = [label for label in labels if label >= 0]

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 from types import CodeType
+from typing import Any
 
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, Sheet
-from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.diagnosis.sheet.subject import Subject, is_of_a_library
 from course_utils.diagnostics.libraries.trainer import of_columns
 
 
@@ -14,6 +15,8 @@ def look_at_columns(subject: Subject, sheet: Sheet) -> None:
     names = getattr(getattr(trainer, "train_dataset", None), "column_names", None)
     is_on = getattr(subject.args, "remove_unused_columns", False)
     if trainer is None or not is_on or not names or not subject.has_own_loss:
+        return
+    if not _drops(trainer):
         return
     [kept] = of_columns(trainer, [dict.fromkeys(names)])
     dropped = set(names) - set(kept)
@@ -28,6 +31,16 @@ def look_at_columns(subject: Subject, sheet: Sheet) -> None:
             why=f"the loss reads the column {name!r}, which the Trainer drops: the model's forward "
             "has no argument of that name",
         )
+
+
+def _drops(trainer: Any) -> bool:
+    """Whether the Trainer's own loader makes the batches: it alone drops columns.
+
+    A method of the user's own may call it (`super`), or read the data set as it is.
+    """
+    make = type(trainer).get_train_dataloader
+    names = getattr(getattr(make, "__code__", None), "co_names", ())
+    return is_of_a_library(make) or "super" in names
 
 
 def _texts(code: CodeType | None) -> Iterator[str]:

@@ -14,6 +14,7 @@ from course_utils.diagnostics.diagnosis.measures.forward import (
     evaluated,
     formats_of,
     has_ids,
+    needed_beside_ids,
     outputs_of,
 )
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
@@ -51,12 +52,18 @@ def _rows_alone(subject: Subject, sheet: Sheet) -> None:
 
     How much rounding may leave is known by the format in which the layers compute.
     """
+    if more := needed_beside_ids(subject.model):
+        sheet.miss("rows alone", f"the model also needs {', '.join(more)}")
+        return
     batch = {k: v[:MAX_ROWS] for k, v in subject.rows.items() if isinstance(v, Tensor) and v.dim()}
     ids = batch["input_ids"]
     mask = batch.get("attention_mask")
     mask = mask if mask is not None and mask.shape == ids.shape else _mask_by_pad(subject, ids)
     if _restarts(batch) or mask is None or bool(mask.bool().all()):
         sheet.miss("rows alone", "no row of the batch has padding")
+        return
+    if bool((_up_to_its_edges(mask.bool()) & ~mask.bool()).any()):
+        sheet.miss("rows alone", "the mask hides tokens in the middle of a row")
         return
     if hidden := int((~mask.bool().any(1)).sum()):
         _hidden(hidden, len(ids), sheet)
@@ -111,7 +118,11 @@ def _mask_by_pad(subject: Subject, ids: Tensor) -> Tensor | None:
     pad = getattr(subject.tokenizer, "pad_token_id", None)
     if pad is None:
         return None
-    is_text = ids != pad
+    return _up_to_its_edges(ids != pad)
+
+
+def _up_to_its_edges(is_text: Tensor) -> Tensor:
+    """True from the first token of text to the last one, (B, T)."""
     return is_text.cumsum(1).bool() & is_text.flip(1).cumsum(1).flip(1).bool()
 
 
@@ -139,6 +150,9 @@ def _scores_differ(subject: Subject, sheet: Sheet) -> None:
         return
     with evaluated(subject.model):
         scores = outputs_of(subject.model, subject.rows)
+    if not bool(scores.any()):
+        sheet.show("scores of pairs", "all are 0, as those of a head that begins at 0")
+        return
     alike = sum(torch.equal(scores[i], scores[i + half]) for i in differ)
     said = f"{alike} of {len(differ)} pairs of different replies get one and the same score"
     if alike > len(differ) / 2:

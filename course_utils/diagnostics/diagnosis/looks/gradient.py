@@ -1,13 +1,17 @@
 """Looks at one backward pass: which weights get no gradient, and where the graph is cut."""
 
 from collections.abc import Mapping
+from functools import partial
 from inspect import signature
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils.data import Subset
 
+from course_utils.diagnostics.batch_view.rows import first_rows, unchanged
 from course_utils.diagnostics.diagnosis.looks.added_rows import look_at_added_rows
-from course_utils.diagnostics.diagnosis.looks.own_loss import compare_own_loss
+from course_utils.diagnostics.diagnosis.looks.own_loss import compare_own_loss, loss_later
 from course_utils.diagnostics.diagnosis.looks.own_pairs import look_at_own_pairs
 from course_utils.diagnostics.diagnosis.looks.split import has_labels
 from course_utils.diagnostics.diagnosis.measures.heard_losses import HeardLosses, Listening
@@ -23,9 +27,10 @@ from course_utils.diagnostics.diagnosis.sheet.faults import (
     write_fault,
 )
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
-from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
+from course_utils.diagnostics.diagnosis.sheet.subject import NUM_ROWS, POLICY, Subject
 from course_utils.diagnostics.gradient_flow import audit_gradients
 from course_utils.diagnostics.gradient_flow.report import Flow, GradientFlow
+from course_utils.diagnostics.libraries.trainer import of_columns
 from course_utils.diagnostics.loss_kind import may_speak
 from course_utils.diagnostics.nonfinite import trace_step
 from course_utils.diagnostics.nonfinite.batches import keep
@@ -34,6 +39,7 @@ from course_utils.diagnostics.nonfinite.values import all_finite
 from course_utils.diagnostics.one_step import open_model
 
 ROOT_OF_FLOAT32 = 1.8e19  # a norm sums squares
+FEW = 0.5  # of the weights: those that are trained were chosen
 
 
 def look_at_gradients(subject: Subject, sheet: Sheet) -> None:
@@ -78,7 +84,7 @@ def _judge_own_loss(
     with sheet.trying("which rows the loss pushes up"):
         look_at_own_pairs(subject, sheet)
     with sheet.trying("the terms of the loss"):
-        judge_terms_of(loss, heard, subject, sheet)
+        judge_terms_of(loss, heard, subject, sheet, later=partial(loss_later, drawn, subject))
     if may_speak(compare_own_loss, subject.loss):
         with sheet.trying("the loss beside the model's own"):
             weighted = any(call.weight is not None for call in heard.calls)
@@ -122,14 +128,14 @@ def _judge(subject: Subject, flow: GradientFlow, sheet: Sheet) -> None:
         cut = f"the graph is cut: {lost} of {total} trainable tensors get no gradient"
         where, fix = flow.cuts[0].where, flow.fix
         sheet.find("weight_without_gradient", weight, *said, place=where, why=cut, advice=fix)
-    elif flow.stuck:
-        said = f"the gradient of {len(flow.stuck)} of {total} tensors is 0 and stays 0"
-        stuck = "trainable weights have a gradient of exactly 0"
-        sheet.find("weight_without_gradient", MEASURED, said, place=flow.stuck[0], why=stuck)
+    elif stuck := _stuck(subject, flow):
+        said = f"the gradient of {len(stuck)} of {total} tensors is 0 and stays 0"
+        why = "trainable weights have a gradient of exactly 0"
+        sheet.find("weight_without_gradient", MEASURED, said, place=stuck[0], why=why)
     elif unused := [p.name for p in flow.parameters if p.flow in (Flow.UNUSED, Flow.NO_EFFECT)]:
         said = f"{len(unused)} of {total} trainable tensors take no part, such as {unused[0]}"
         weight = MEASURED if subject.processes > 1 else LIKELY - 2
-        if subject.processes > 1 or flow.num_frozen:
+        if subject.processes > 1 or (flow.num_frozen and _were_chosen(unused, subject)):
             sheet.find("unused_parameters", weight, said, place=unused[0])
         else:
             sheet.show("one backward pass", said)
@@ -146,6 +152,39 @@ def _judge(subject: Subject, flow: GradientFlow, sheet: Sheet) -> None:
     else:
         sheet.miss("one backward pass", flow.headline)
         sheet.doubt(flow.headline.rstrip("."))
+
+
+def _stuck(subject: Subject, flow: GradientFlow) -> list[str]:
+    """The weights whose gradient is 0 and stays 0, on the first rows and on rows of all the data.
+
+    The first rows may be of one source, and a head may have no label there.
+    """
+    batch = _spread_out(subject) if flow.stuck else None
+    if batch is None:
+        return flow.stuck
+    other = audit_gradients(subject.trainer, batch).stuck
+    return [name for name in flow.stuck if name in other]
+
+
+def _spread_out(subject: Subject) -> Any:
+    """A batch of rows at even distances through a Trainer's data set; None of a stream."""
+    trainer, data = subject.trainer, getattr(subject.trainer, "train_dataset", None)
+    if not (hasattr(data, "__getitem__") and hasattr(data, "__len__")):
+        return None
+    rows = Subset(data, range(0, len(data), max(1, len(data) // NUM_ROWS)))
+    with unchanged(data, trainer.data_collator):
+        return trainer.data_collator(of_columns(trainer, first_rows(rows, NUM_ROWS)))
+
+
+def _were_chosen(unused: list[str], subject: Subject) -> bool:
+    """Whether somebody chose to train these weights: those of an adapter, or few of the model.
+
+    Whoever freezes a part leaves the rest as it is, and a pooler that nothing reads with it.
+    """
+    if hasattr(subject.model, "peft_config"):
+        return True
+    is_pooler = all("pooler" in name.split(".") for name in unused)
+    return subject.share_trainable < FEW and not is_pooler
 
 
 def _largest(flow: GradientFlow) -> tuple[float, str]:

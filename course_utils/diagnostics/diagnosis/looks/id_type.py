@@ -26,7 +26,8 @@ def look_at_id_type(subject: Subject, sheet: Sheet) -> None:
     size = len(subject.tokenizer)
     for name, ids in _kept_in(data, subject.rows["input_ids"]):
         room, largest = np.iinfo(ids.dtype).max + 1, int(ids.max())
-        if room < size and largest >= FULL * room:
+        overflows = size > (room / FULL if room == BYTE else room)
+        if overflows and largest >= FULL * room:
             said = f"the {ids.dtype} in train_dataset.{name} go up to {largest}"
             _found(f"train_dataset.{name}", room, size, said, COUNTED, sheet)
             return

@@ -24,7 +24,7 @@ def look_at_images(subject: Subject, sheet: Sheet) -> None:
         return
     due = {one for name in PLACEHOLDERS if isinstance(one := getattr(config, name, None), int)}
     here = [one for one in due if bool((ids == one).any())]
-    held = [name for name in batch if any(part in name for part in HOLD)]
+    held = [name for name in batch if any(part in name for part in HOLD) or _is_dense(batch[name])]
     if not here:
         if not held:
             sheet.show("images", "the rows looked at hold no image token and no image")
@@ -44,6 +44,11 @@ def look_at_images(subject: Subject, sheet: Sheet) -> None:
         place=f"pixel_values, {subject.batch_maker}",
         advice=f"let {subject.batch_maker} put pixel_values into the batch",
     )
+
+
+def _is_dense(value: Any) -> bool:
+    """Whether it may hold features that an encoder made before, under any name."""
+    return isinstance(value, Tensor) and value.is_floating_point() and value.dim() > 2
 
 
 def _named(subject: Subject, token: int) -> str:

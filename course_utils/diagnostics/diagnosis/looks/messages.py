@@ -1,5 +1,6 @@
 """Looks at whether the chat template writes every message of a row."""
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -11,7 +12,8 @@ from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 
 NUM_ROWS = 8
 KEYS = re.compile(r"""(?:\[['"]|\.)(\w+)""")
-COLUMNS = ("messages", "prompt", "completion", "chosen", "rejected", "conversations")
+WHOLE = ("messages", "conversations")
+REPLIES = ("completion", "chosen", "rejected")  # to a prompt, where the row has one
 
 
 def look_at_messages(subject: Subject, sheet: Sheet) -> None:
@@ -75,18 +77,27 @@ def _messages(tokenizer: Any, row: dict) -> Iterator[tuple[dict, bool]]:
 
     Thoughts are meant to be left out of earlier turns, and tools have forms of their own.
     """
-    columns = [row[name] for name in COLUMNS if _is_chat(row.get(name))]
-    chats = [columns[0] + columns[1]] if _is_chat(row.get("completion")) else columns
-    for chat in chats:
+    asked = row["prompt"] if _is_chat(row.get("prompt")) else []
+    replies = [row[name] for name in REPLIES if _is_chat(row.get(name))]
+    alone = [row[name] for name in WHOLE if _is_chat(row.get(name))]
+    for chat in (*alone, *([asked + reply for reply in replies] or [asked] * bool(asked))):
         text = tokenizer.apply_chat_template(
             chat, tokenize=False, tools=row.get("tools"), **row.get("chat_template_kwargs") or {}
         )
         plain = (one for one in chat if isinstance(one.get("content"), str))
         for message in (one for one in plain if one["content"].strip()):
-            thought, _, said = message["content"].rpartition("</think>")
-            thought = thought.replace("<think>", "").strip() if message is chat[-1] else ""
-            is_there = said.strip() in text and thought in text
+            thought, said = "", message["content"]
+            if message["role"] == "assistant":
+                thought, _, said = said.rpartition("</think>")
+                thought = thought.replace("<think>", "").strip() if message is chat[-1] else ""
+            is_there = _is_in(text, said) and _is_in(text, thought)
             yield message, is_there or message["role"] == "tool"
+
+
+def _is_in(rendered: str, text: str) -> bool:
+    """Whether a text stands in what a template wrote, as it is or as JSON."""
+    escaped = (json.dumps(text.strip(), ensure_ascii=is_ascii)[1:-1] for is_ascii in (True, False))
+    return text.strip() in rendered or any(one in rendered for one in escaped)
 
 
 def _is_chat(value: Any) -> bool:

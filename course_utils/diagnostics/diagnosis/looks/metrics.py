@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 
-OF_RANK = re.compile(r"(?P<name>.+)[/_.](rank|gpu|process|worker)[_-]?(?P<rank>\d+)", re.IGNORECASE)
+OF_RANK = re.compile(  # workers hold parts of the data or environments, which may count alike
+    r"(?P<name>.+)[/_.](rank|gpu|process)[_-]?(?P<rank>\d+)", re.IGNORECASE
+)
 COUNTS = re.compile(r".*(rows|samples|examples|tokens|num|count|size)$", re.IGNORECASE)
 SAME = 1e-4  # by which two means may differ where a log rounds
 

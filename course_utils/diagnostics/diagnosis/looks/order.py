@@ -15,7 +15,10 @@ from course_utils.diagnostics.diagnosis.looks.best import look_at_best, look_at_
 from course_utils.diagnostics.diagnosis.looks.both_splits import look_at_both_splits
 from course_utils.diagnostics.diagnosis.looks.classes import look_at_class_numbers, look_at_classes
 from course_utils.diagnostics.diagnosis.looks.columns import look_at_columns
-from course_utils.diagnostics.diagnosis.looks.displaced import look_at_displaced
+from course_utils.diagnostics.diagnosis.looks.displaced import (
+    look_at_displaced,
+    look_at_replies_before,
+)
 from course_utils.diagnostics.diagnosis.looks.forbidden import look_at_forbidden
 from course_utils.diagnostics.diagnosis.looks.forward import look_at_forward
 from course_utils.diagnostics.diagnosis.looks.gradient import look_at_gradients
@@ -72,6 +75,7 @@ from course_utils.diagnostics.diagnosis.looks.what_labels_say import (
 )
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.libraries.trainer_begins import with_special_tokens
 from course_utils.diagnostics.loss_kind import OF_TEXT, Loss, may_speak
 
 BEFORE = (
@@ -85,6 +89,7 @@ BEFORE = (
     look_at_batch_inputs,
     look_at_all_rows,
     look_at_all_pairs,
+    look_at_replies_before,
     look_at_ratings,
     look_at_text_and_ids,
     look_at_both_splits,
@@ -143,12 +148,13 @@ OF_A_FORWARD_PASS = {
 def look_before(subject: Subject, sheet: Sheet) -> None:
     """Look at data, weights, settings and one forward pass: takes seconds, changes nothing."""
     sheet.kind, sheet.writes = subject.kind, subject.loss in WRITES
-    for look in (look for look in BEFORE if may_speak(look, subject.loss)):
-        if sheet.broken_forward and look in OF_A_FORWARD_PASS:
-            sheet.miss("looks that need a forward pass", f"it raises {sheet.broken_forward}")
-            continue
-        with sheet.trying(look.__name__.replace("_", " ")):
-            look(subject, sheet)
+    with with_special_tokens(subject.trainer):
+        for look in (look for look in BEFORE if may_speak(look, subject.loss)):
+            if sheet.broken_forward and look in OF_A_FORWARD_PASS:
+                sheet.miss("looks that need a forward pass", f"it raises {sheet.broken_forward}")
+                continue
+            with sheet.trying(look.__name__.replace("_", " ")):
+                look(subject, sheet)
 
 
 def look_after(subject: Subject, sheet: Sheet) -> None:

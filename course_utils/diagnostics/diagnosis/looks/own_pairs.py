@@ -4,7 +4,7 @@ Shape letters: B rows.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
@@ -22,6 +22,7 @@ BETTER = ("chosen", "win", "winner", "better", "good", "preferred", "accepted", 
 WORSE = ("rejected", "lose", "loser", "worse", "bad", "dispreferred", "refused", "negative")
 FEWEST, MOST = 3, 512  # rows of the batch of each kind; rows of the data whose texts are known
 MIXED, TURNED = 0.25, 0.9  # shares of the rows that are pushed the wrong way
+LEFT = 0.1  # of all pushes: what they sum to in a loss that compares rows with each other
 
 
 def look_at_own_pairs(subject: Subject, sheet: Sheet) -> None:
@@ -32,9 +33,10 @@ def look_at_own_pairs(subject: Subject, sheet: Sheet) -> None:
     if not (better and worse and subject.has_own_loss and subject.tokenizer is not None):
         return
     good, bad = (_texts(data, name, subject) for name in (better, worse))
+    pushes = _pushes(subject)
     pushed = Counter(
-        (is_good, is_up)
-        for ids, is_up in _pushes(subject)
+        (is_good, slope < 0)
+        for ids, slope in pushes
         if (is_good := _kind(_decoded(subject, ids), good - bad, bad - good)) is not None
     )
     ups, downs = pushed[False, True], pushed[True, False]
@@ -48,7 +50,7 @@ def look_at_own_pairs(subject: Subject, sheet: Sheet) -> None:
     wrong = (ups + downs) / (num_good + num_bad)
     if wrong > TURNED:
         sheet.find("pairs_inverted", COUNTED, said, place="compute_loss, the collator")
-    elif wrong > MIXED:
+    elif wrong > MIXED and compares(slope for _, slope in pushes):
         sheet.find(
             "pairs_misaligned",
             COUNTED,
@@ -60,6 +62,18 @@ def look_at_own_pairs(subject: Subject, sheet: Sheet) -> None:
         )
     else:
         sheet.clear("which rows the loss pushes up", said)
+
+
+def compares(slopes: Iterable[float]) -> bool:
+    """Whether a loss compares scores with each other: then what it pushes up it takes elsewhere.
+
+    A loss that has a target for each score may push all of them up.
+
+    >>> compares([-0.5, 0.5, -0.1, 0.1]), compares([-0.5, -0.2])
+    (True, False)
+    """
+    slopes = list(slopes)
+    return abs(sum(slopes)) <= LEFT * sum(map(abs, slopes))
 
 
 def _named(words: tuple[str, ...], names: list[str]) -> str:
@@ -95,8 +109,8 @@ def _kind(text: str, good: set[str], bad: set[str]) -> bool | None:
     return None if longest[0] == longest[1] else longest[0] > longest[1]
 
 
-def _pushes(subject: Subject) -> list[tuple[Tensor, bool]]:
-    """Rows of ids, and whether a step on the loss raises their scores; rows without effect not."""
+def _pushes(subject: Subject) -> list[tuple[Tensor, float]]:
+    """Rows of ids, and the slope of the loss by their score: a step goes against it. Not of 0."""
     passes: list[tuple[Tensor, Tensor]] = []
 
     def hear(_module: Any, _args: tuple, kwargs: Mapping, output: Any) -> None:
@@ -115,7 +129,7 @@ def _pushes(subject: Subject) -> list[tuple[Tensor, bool]]:
     scores = [one for _, one in passes if one.requires_grad]
     grads = torch.autograd.grad(loss, scores, allow_unused=True) if scores else ()
     return [
-        (row, float(slope) < 0)
+        (row, float(slope))
         for (ids, _), grad in zip(passes, grads, strict=False)
         if grad is not None
         for row, slope in zip(ids, grad.flatten(), strict=True)

@@ -28,7 +28,7 @@ def look_at_paired_vectors(subject: Subject, sheet: Sheet) -> None:
     if not isinstance(subject.batch, Mapping):
         return
     vectors = _two_vectors(subject)
-    if vectors is None:
+    if vectors is None or _are_of_two_kinds(subject.batch, len(vectors[0])):
         return
     one, other = (torch.nn.functional.normalize(side.float().cpu(), dim=-1) for side in vectors)
     cosines = one @ other.T
@@ -49,6 +49,15 @@ def look_at_paired_vectors(subject: Subject, sheet: Sheet) -> None:
         "similarity stands where the formula has a distance, or near and far are exchanged",
         advice="a margin loss takes distances: relu(d(pair) - d(others) + margin), d = 1 - cosine",
     )
+
+
+def _are_of_two_kinds(batch: Mapping, count: int) -> bool:
+    """Whether each row has a label or a number, which may say that its two vectors are apart.
+
+    Whole numbers of which none comes twice are those of the rows.
+    """
+    columns = (one for one in batch.values() if isinstance(one, Tensor) and one.numel() == count)
+    return any(one.is_floating_point() or len(one.unique()) < count for one in columns)
 
 
 def _two_vectors(subject: Subject) -> tuple[Tensor, Tensor] | None:

@@ -48,7 +48,10 @@ def _tables(model: nn.Module) -> Iterator[tuple[str, nn.Embedding, int]]:
 
 
 def _longest(subject: Subject) -> tuple[int, int]:
-    """The tokens of the longest row, and how many rows were read."""
+    """The tokens of the longest row, and how many rows were read.
+
+    Where the batch is narrower than its own rows, the collator cuts them: its width is what counts.
+    """
     width, count = subject.rows["input_ids"].shape[::-1]
     data: Any = getattr(subject.trainer, "train_dataset", None)
     if "input_ids" not in (getattr(data, "column_names", None) or ()) or not hasattr(
@@ -57,4 +60,6 @@ def _longest(subject: Subject) -> tuple[int, int]:
         return width, count
     number = min(len(data), MOST_ROWS)
     lengths = [len(ids) for ids in data.select(range(number)).with_format(None)["input_ids"]]
+    if max(lengths[:count]) > width:
+        return width, count
     return max([width, *lengths]), max(number, count)

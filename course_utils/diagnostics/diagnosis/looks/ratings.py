@@ -22,7 +22,12 @@ AS_NUMBERS = "compare the ratings as numbers: float(rating)"
 CHOSEN = re.compile(r"chosen|accepted|preferred|better|winner", re.IGNORECASE)
 MEASURED_BY_A_MODEL = re.compile(r"log_?p", re.IGNORECASE)  # no rating: a reference's log-probs
 LESS_IS_BETTER = re.compile(
-    r"(^|_)(rank|place|loss|errors?|perplexity|ppl|distance)($|_)", re.IGNORECASE
+    r"(^|_)(rank|place|loss|errors?|perplexity|ppl|distance|toxic\w*|harm\w*|risk|penalty)($|_)",
+    re.IGNORECASE,
+)
+MORE_IS_BETTER = re.compile(  # a length, a price or a temperature says nothing of which is better
+    r"scor|rat(e|ing)|reward|quality|grade|stars?|point|vote|like|elo|help|mark|prefer|opinion",
+    re.IGNORECASE,
 )
 REJECTED = re.compile(r"rejected|dispreferred|worse|loser", re.IGNORECASE)
 
@@ -30,13 +35,14 @@ REJECTED = re.compile(r"rejected|dispreferred|worse|loser", re.IGNORECASE)
 def look_at_ratings(subject: Subject, sheet: Sheet) -> None:
     """A chosen reply must not be rated worse than its rejected one, where both ratings are there.
 
-    Of a rank or a loss the lower one is better.
+    Of a rank, a loss or harm the lower one is better.
     """
     rated = _rated(subject) if subject.kind in (PAIRS, SCORES) else {}
     if rated:
         _sorted_as_text(subject, rated, sheet)
-    chosen = [name for name in rated if CHOSEN.search(name) and not REJECTED.search(name)]
-    rejected = [name for name in rated if REJECTED.search(name)]
+    names = [name for name in rated if _rates(name)]
+    chosen = [name for name in names if CHOSEN.search(name) and not REJECTED.search(name)]
+    rejected = [name for name in names if REJECTED.search(name)]
     if len(chosen) != 1 or len(rejected) != 1:
         return
     pairs = list(zip(rated[chosen[0]], rated[rejected[0]], strict=True))
@@ -57,6 +63,16 @@ def look_at_ratings(subject: Subject, sheet: Sheet) -> None:
         why=_as_text(*lower[0]) if is_text else "by their own ratings the chosen replies are worse",
         advice=AS_NUMBERS if is_text else "",
     )
+
+
+def _rates(name: str) -> bool:
+    """Whether a column's name says which of two numbers is the better reply's.
+
+    >>> [name for name in ("chosen_score", "loss_chosen", "chosen_length") if _rates(name)]
+    ['chosen_score', 'loss_chosen']
+    """
+    name = re.sub(f"{CHOSEN.pattern}|{REJECTED.pattern}", "", name, flags=re.IGNORECASE)
+    return bool(LESS_IS_BETTER.search(name) or MORE_IS_BETTER.search(name))
 
 
 def _sorted_as_text(subject: Subject, rated: dict[str, list], sheet: Sheet) -> None:

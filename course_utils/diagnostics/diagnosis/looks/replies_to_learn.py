@@ -27,8 +27,8 @@ def look_at_replies_to_learn(subject: Subject, sheet: Sheet) -> None:
     ]
     if not texts:
         return
-    twice = [(p, r) for p, r in texts if len(p) > SHORT and _last(p) and r.startswith(_last(p))]
-    twice = [(p, r) for p, r in twice if len(r) > len(_last(p))]
+    shared = set.intersection(*(set(_lines(prompt)) for prompt, _ in texts))
+    twice = [(prompt, reply) for prompt, reply in texts if _begins_with(prompt, reply, shared)]
     ends = {tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id}
     empty = [
         prompt
@@ -66,8 +66,13 @@ def _empty_turns(subject: Subject, sheet: Sheet) -> None:
         return
     asked = [{"role": "user", "content": "x"}]
     whole = [*asked, {"role": "assistant", "content": ""}]
-    before, after = (tokenizer.apply_chat_template(one, tokenize=False) for one in (asked, whole))
+    said = [*asked, {"role": "assistant", "content": "y"}]
+    before, after, usual = (
+        tokenizer.apply_chat_template(one, tokenize=False) for one in (asked, whole, said)
+    )
     tail = after.removeprefix(before).strip()
+    if usual.rstrip().endswith(tail):  # a reply with words ends alike
+        return
     texts = [tokenizer.decode(ids[ids != tokenizer.pad_token_id]).rstrip() for ids in rows]
     empty = [text for text in texts if tail and before != tail and text.endswith(tail)]
     if after.startswith(before) and len(empty) * 2 >= len(texts):
@@ -81,10 +86,20 @@ def _empty_turns(subject: Subject, sheet: Sheet) -> None:
         )
 
 
-def _last(prompt: str) -> str:
-    """The last line of a prompt that is long enough: without the words of a template around it."""
-    lines = [line.strip() for line in prompt.splitlines()]
-    return next((line for line in reversed(lines) if len(line) >= SHORT), "")
+def _lines(prompt: str) -> list[str]:
+    """Its lines that are long enough: without the words of a template around it."""
+    return [line for line in map(str.strip, prompt.splitlines()) if len(line) >= SHORT]
+
+
+def _begins_with(prompt: str, reply: str, shared: set[str]) -> bool:
+    """Whether a reply begins with its prompt and goes on.
+
+    Of several lines all must be there but those of every prompt: a function that is written out
+    begins with the signature that was asked for, and does not say the task.
+    """
+    own = [line for line in _lines(prompt) if line not in shared] or _lines(prompt)
+    is_there = bool(own) and reply.startswith(own[0]) and all(line in reply for line in own)
+    return is_there and len(reply) > len("\n".join(own))
 
 
 def _parts(rows: Mapping, b: int) -> tuple[Tensor, Tensor] | None:

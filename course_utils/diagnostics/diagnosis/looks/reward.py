@@ -56,7 +56,7 @@ def _judge(one: Prices, sheet: Sheet) -> None:
     is_best = price > 0 and paid[top] <= price  # else the row's answer is not what is paid
     if is_best and price > min(paid.values()) and paid[top] >= PAID * price:
         _pays_junk(one, top, price, sheet)
-    elif longer is not None and longer > price + MORE * largest and price > 0:
+    elif longer is not None and longer > price + MORE * largest and _knows_answers(one, price):
         sheet.find(
             "length_into_limit",
             LIKELY,
@@ -68,6 +68,12 @@ def _judge(one: Prices, sheet: Sheet) -> None:
         said = f"pays {price:.3g} for {PLAIN}, at most {paid[top]:.3g} for what is none ({top})"
         write = sheet.clear if is_best else sheet.show
         write(f"reward {one.name}", said)
+
+
+def _knows_answers(one: Prices, price: float) -> bool:
+    """Whether another row's answer earns less; of an essay no answer is the right one."""
+    other = one.of(OF_ANOTHER)
+    return price > 0 and other is not None and other < (1 - MORE) * price
 
 
 def _judge_sum(found: list[Prices], sheet: Sheet) -> None:

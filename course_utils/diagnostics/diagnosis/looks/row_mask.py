@@ -1,4 +1,7 @@
-"""Looks at the mask that rows carry beside their ids: whether the batch still keeps to it."""
+"""Looks at the mask that rows carry beside their ids: whether the batch still keeps to it.
+
+Shape letters: B rows, T tokens.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -7,6 +10,7 @@ import torch
 from torch import Tensor
 
 from course_utils.diagnostics.batch_view.rows import first_rows
+from course_utils.diagnostics.diagnosis.measures.one_loss import learnt_places
 from course_utils.diagnostics.diagnosis.measures.specimens import SHOWN, quoted
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import LOOP, NUM_ROWS, TRAINING, Subject
@@ -27,11 +31,15 @@ def look_at_row_mask(subject: Subject, sheet: Sheet) -> None:
     if subject.kind not in (TRAINING, LOOP) or not isinstance(labels, Tensor) or labels.dim() != 2:
         return
     wanted = {m for name, masks in WHOLE.items() if _is_off(subject, name) for m in masks}
-    found = [one for one in _masked(subject) if one[0] not in wanted]
+    found = [one for one in _masked(subject, labels) if one[0] not in wanted]
     masked = sum(int((~learns).sum()) for _, _, learns, _ in found)
-    learnt = sum(int((~learns & (labels == ids)).sum()) for _, ids, learns, labels in found)
     if not masked:
         return
+    learnt = _num_learnt(found)
+    if learnt >= LEAST * masked:
+        counted = [one for one in _masked(subject, _counted(subject)) if one[0] not in wanted]
+        if _num_learnt(counted) < LEAST * masked:  # the loss itself leaves them out
+            learnt = _num_learnt(counted)
     column, said = found[0][0], f"{learnt} of the {masked} tokens that it leaves out are learnt"
     if learnt < LEAST * masked:
         sheet.clear(f"{column} of the rows", said)
@@ -48,9 +56,24 @@ def look_at_row_mask(subject: Subject, sheet: Sheet) -> None:
     )
 
 
-def _masked(subject: Subject) -> Iterator[Masked]:
+def _num_learnt(found: list[Masked]) -> int:
+    return sum(int((~learns & (labels == ids)).sum()) for _, ids, learns, labels in found)
+
+
+def _counted(subject: Subject) -> Tensor:
+    """The labels (B, T) of which the loss learns: each by the logits of the token before it."""
+    labels_BT, places_BT = subject.batch["labels"], learnt_places(subject)
+    if places_BT is None or places_BT.shape[1] < labels_BT.shape[1]:
+        return labels_BT
+    places_BT = places_BT[:, -labels_BT.shape[1] :]  # a soft prompt stands before the tokens
+    before_BT = places_BT.roll(1, 1).to(labels_BT.device)
+    before_BT[:, 0] = False
+    return labels_BT.masked_fill(~before_BT, NONE)
+
+
+def _masked(subject: Subject, labels: Tensor) -> Iterator[Masked]:
     """The rows that carry a mask with both kinds of tokens, and stand in the batch as they are."""
-    ids, labels = subject.batch.get("input_ids"), subject.batch["labels"]
+    ids = subject.batch.get("input_ids")
     if not isinstance(ids, Tensor) or ids.shape != labels.shape:
         return
     for b, row in enumerate(_rows(subject)[: len(ids)]):

@@ -2,6 +2,11 @@
 
 from typing import Any
 
+import torch
+from torch import Tensor
+
+from course_utils.diagnostics.diagnosis.looks.split import has_labels
+from course_utils.diagnostics.diagnosis.measures.labels_used import moves_labels
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import (
     POLICY,
@@ -10,7 +15,7 @@ from course_utils.diagnostics.diagnosis.sheet.subject import (
     is_of_a_library,
 )
 from course_utils.diagnostics.libraries.trainer import PLAIN, generation_settings
-from course_utils.diagnostics.loss_kind import Loss, may_speak, speaks_for
+from course_utils.diagnostics.loss_kind import IGNORED, Loss, may_speak, speaks_for
 
 HIGH_RATE = 1e-2
 OF_DRAWN = 0.05  # a small model from scratch bears more
@@ -52,7 +57,7 @@ def _rate(subject: Subject, sheet: Sheet) -> None:
     is_used = getattr(schedule, "value", schedule) != CONSTANT
     if rate == 0:
         sheet.find("rate_zero", COUNTED, "learning_rate is 0", place="learning_rate")
-    elif steps and warm_up >= steps:
+    elif steps and warm_up >= steps and is_used:
         said = f"{warm_up} steps of warm-up in a run of {steps}"
         why = f"the warm-up is longer than the run: the learning rate never reaches {rate:g}"
         fix = f"fewer than {steps} warmup_steps"
@@ -101,6 +106,9 @@ def _smoothing(subject: Subject, sheet: Sheet) -> None:
     if name in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values():
         sheet.clear("label smoothing", f"{factor:g}, labels moved by one as for {name}")
         return
+    if _are_moved_elsewhere(subject):
+        sheet.clear("label smoothing", f"{factor:g}, labels moved by one elsewhere")
+        return
     sheet.find(
         "labels_shifted",
         COUNTED,
@@ -112,6 +120,19 @@ def _smoothing(subject: Subject, sheet: Sheet) -> None:
     )
 
 
+def _are_moved_elsewhere(subject: Subject) -> bool:
+    """Whether the labels stand under the token before them already, or a loss of one's own moves
+    them."""
+    if not has_labels(subject.batch):
+        return False
+    ids, labels = subject.batch.get("input_ids"), subject.batch["labels"]
+    if isinstance(ids, Tensor) and ids.shape == labels.shape and labels.dim() == 2:
+        learnt = labels[:, :-1] != IGNORED
+        if bool(learnt.any()) and torch.equal(labels[:, :-1][learnt], ids[:, 1:][learnt]):
+            return True
+    return subject.has_own_loss and moves_labels(subject)
+
+
 @speaks_for(Loss.NEXT_TOKEN, Loss.HIDDEN_TOKENS, Loss.SEQ2SEQ)
 def _evaluation(subject: Subject, sheet: Sheet) -> None:
     """With compute_metrics a Trainer keeps the logits of the whole evaluation set.
@@ -121,11 +142,9 @@ def _evaluation(subject: Subject, sheet: Sheet) -> None:
     """
     trainer, config = subject.trainer, getattr(subject.model, "config", None)
     tested = getattr(trainer, "eval_dataset", None)
-    keeps = getattr(trainer, "compute_metrics", None) is not None
-    writes = getattr(subject.args, "predict_with_generate", False)
-    if not may_speak(_evaluation, subject.loss):
+    if not may_speak(_evaluation, subject.loss) or not hasattr(tested, "__len__"):
         return
-    if not keeps or writes or not hasattr(tested, "__len__"):
+    if getattr(trainer, "compute_metrics", None) is None or _keeps_none(subject):
         return
     if trainer.preprocess_logits_for_metrics is not None or subject.batch is None:
         sheet.clear("what an evaluation keeps", "logits are reduced before they are kept")
@@ -147,13 +166,21 @@ def _evaluation(subject: Subject, sheet: Sheet) -> None:
     )
 
 
+def _keeps_none(subject: Subject) -> bool:
+    """Whether an evaluation keeps no logits: it counts batch by batch, takes the loss alone, writes
+    texts, or predicts by a method of the user's own."""
+    names = ("predict_with_generate", "batch_eval_metrics", "prediction_loss_only")
+    predicts = getattr(type(subject.trainer), "prediction_step", None)
+    return any(getattr(subject.args, n, False) for n in names) or not is_of_a_library(predicts)
+
+
 def num_steps_of(subject: Subject) -> int:
     """Optimizer steps of the whole run, 0 if they are not known yet."""
     args = subject.args
     if args.max_steps > 0:
         return args.max_steps
     rows = getattr(subject.trainer, "train_dataset", None)
-    if subject.kind == POLICY or not hasattr(rows, "__len__"):
+    if subject.kind == POLICY or not hasattr(rows, "__len__") or subject.has_own_loader:
         return 0
     size = args.train_batch_size * args.gradient_accumulation_steps * args.world_size
     return max(1, int(len(rows) / size * args.num_train_epochs))
@@ -171,6 +198,9 @@ def _sampling(subject: Subject, sheet: Sheet) -> None:
     }
     if odd.get("temperature") == scored_at:
         odd.pop("temperature")  # TRL divides the logits by it, too
+    longest = getattr(subject.args, "max_completion_length", None)
+    if odd.get("min_new_tokens") == longest:
+        odd.pop("min_new_tokens", None)  # replies of one length, without an end, are meant
     if odd:
         said = ", ".join(f"{name} {value}" for name, value in odd.items())
         against = ()

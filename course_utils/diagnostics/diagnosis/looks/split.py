@@ -1,6 +1,6 @@
 """Checks whether the gradient of a batch is the same whole and split into micro-batches.
 
-Shape letters: B rows.
+Shape letters: B rows, P weights, N parts.
 """
 
 import itertools
@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from course_utils.diagnostics.diagnosis.measures.putting_back import put_back
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import TRAINING, Subject
+from course_utils.diagnostics.libraries.pytorch import batch_norms
 from course_utils.diagnostics.libraries.trainer import num_items_of
 from course_utils.diagnostics.nonfinite.batches import keep, num_rows, take_rows
 
@@ -36,11 +37,39 @@ def look_at_split(subject: Subject, sheet: Sheet) -> None:
         return
     with sheet.trying("split and whole"), put_back(subject):
         count = min(parts, num_rows(batch))
-        whole = _gradient(subject, [batch])
-        split = _gradient(subject, _parts_of(batch, count))
-        smoothing = getattr(subject.args, "label_smoothing_factor", 0.0)
-        is_scaled_away = subject.steps_by_rate and not subject.has_own_loss and not smoothing
-        _judge(whole, split, count, sheet, smoothing, is_scaled_away=is_scaled_away)
+        even = take_rows(batch, list(range(num_rows(batch) // count * count)))
+        whole = _gradient(subject, [even])
+        split = _gradient(subject, _parts_of(even, count))
+        if not float(whole.norm()) or not bool((whole + split).isfinite().all()):
+            sheet.miss("split and whole", "the gradient is 0 or not finite")
+            sheet.doubt("the gradient of the first rows is 0 or not finite")
+        elif not _are_alike(whole, split) and (why := _why_apart(subject, even, whole)):
+            sheet.miss("split and whole", why)
+        else:
+            smoothing = getattr(subject.args, "label_smoothing_factor", 0.0)
+            is_scaled_away = subject.steps_by_rate and not subject.has_own_loss and not smoothing
+            _judge(whole, split, count, sheet, smoothing, is_scaled_away=is_scaled_away)
+
+
+def _why_apart(subject: Subject, batch: Any, whole: Tensor) -> str:
+    """Why a split changes the gradient of a sound run as well; "" where nothing says so.
+
+    A loss that is a sum or a mean over rows or tokens has a gradient that is made of those of its
+    parts, with whatever weights; one that compares the rows of a batch has another.
+    """
+    if any(isinstance(m, batch_norms()) for m in subject.model.modules()):
+        return "batch norms take their numbers from the micro-batch"
+    if float((_gradient(subject, [batch]) - whole).norm()) > SAME * float(whole.norm()):
+        return "two passes over one batch differ anyway, as with dropout"
+    parts_PN = torch.stack([_gradient(subject, [part]) for part in _parts_of(batch, 2)], 1)
+    weights_N = torch.linalg.pinv(parts_PN.T @ parts_PN) @ (parts_PN.T @ whole)
+    is_made_of_them = _cosine(parts_PN @ weights_N, whole) > 1 - SAME
+    return "" if is_made_of_them else "the loss holds the rows of a batch against each other"
+
+
+def _are_alike(whole: Tensor, split: Tensor) -> bool:
+    ratio = float(split.norm() / whole.norm())
+    return abs(ratio - 1) <= SAME and _cosine(whole, split) >= 1 - SAME
 
 
 def _against_the_model(subject: Subject, sheet: Sheet) -> None:
@@ -173,17 +202,13 @@ def _judge(
         is_scaled_away: whether the loss is a library's own and the optimizer's steps do not depend
             on its scale: what is left of a sum in place of a mean is that clipping comes sooner.
     """
-    if not float(whole.norm()) or not bool(whole.isfinite().all() and split.isfinite().all()):
-        sheet.miss("split and whole", "the gradient is 0 or not finite")
-        sheet.doubt("the gradient of the first rows is 0 or not finite")
-        return
     ratio = float(split.norm() / whole.norm())
     cosine = _cosine(whole, split)
     said = (
         f"one batch in {count} micro-batches: the gradient is {ratio:.3g} times as long as whole, "
         f"cosine {cosine:.4f}"
     )
-    if abs(ratio - 1) <= SAME and cosine >= 1 - SAME:
+    if _are_alike(whole, split):
         sheet.clear("split and whole", f"{said} (fine: within {SAME:.0%})")
         return
     is_sum = abs(ratio / count - 1) < NEARLY and cosine > 1 - SAME

@@ -1,25 +1,31 @@
 """Looks at heads and adapters as they stand before the first step: drawn, frozen, without scale."""
 
+from statistics import fmean
+
 import torch
 from torch import nn
 
 from course_utils.diagnostics.diagnosis.looks.adapter import HEADS
 from course_utils.diagnostics.diagnosis.measures.comparing import adds_to_weight
+from course_utils.diagnostics.diagnosis.measures.one_loss import take_loss
+from course_utils.diagnostics.diagnosis.measures.putting_back import put_back
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, Subject
+from course_utils.diagnostics.hooks import Hook
 from course_utils.diagnostics.loss_kind import Loss, speaks_for
 
 CHANGED = 0.01  # of a weight's size
-ORTHOGONAL = 1e-3  # the cosine of two rows
+EVEN = 1e-4  # of a row's length: how far those of a head that was not drawn may differ
 ZERO_FACTORS = ("lora_B", "hada_w2_b", "lokr_w1")  # that begin at 0, of LoRA, LoHa and LoKr
 STRONG = 64.0  # times B @ A: beyond it a step of a usual rate throws the weights about
+AS_DRAWN = 0.1  # by how much the spread of lora_B may miss that of a new nn.Linear
 
 
 @speaks_for(Loss.ROWS, Loss.TAGS, Loss.SPANS, Loss.SCORES)
 def look_at_frozen_head(subject: Subject, sheet: Sheet) -> None:
     """A head whose bias is exactly 0 has never been trained.
 
-    Frozen rows that are orthogonal were chosen: drawn ones are not.
+    Frozen rows of one length were chosen: those that are drawn differ.
     """
     if any(one.key == "head_is_new" for one in sheet.found) or subject.has_ended:
         return
@@ -31,7 +37,7 @@ def look_at_frozen_head(subject: Subject, sheet: Sheet) -> None:
     drawn = [(n, m) for n, m in named if m.bias is not None and not bool(m.bias.any())]
     if not drawn or any(p.requires_grad for _, m in named for p in m.parameters()):
         return
-    if not subject.trainable() or all(_has_orthogonal_rows(m.weight) for _, m in drawn):
+    if not subject.trainable() or all(_has_rows_of_one_length(m.weight) for _, m in drawn):
         return
     sheet.find(
         "head_frozen",
@@ -43,11 +49,15 @@ def look_at_frozen_head(subject: Subject, sheet: Sheet) -> None:
 
 
 @torch.no_grad()
-def _has_orthogonal_rows(weight: torch.Tensor) -> bool:
-    """Of a (classes, width) head: whether no two rows have anything in common."""
-    rows = torch.nn.functional.normalize(weight.float(), dim=1)
-    apart = rows @ rows.T - torch.eye(len(rows), device=rows.device)
-    return len(rows) > 1 and apart.abs().max().item() < ORTHOGONAL
+def _has_rows_of_one_length(weight: torch.Tensor) -> bool:
+    """Of a (classes, width) head: whether it looks made: orthogonal, a simplex, or normed vectors.
+
+    >>> _has_rows_of_one_length(torch.tensor([[3.0, 4.0], [5.0, 0.0]]))
+    True
+    """
+    lengths = weight.float().norm(dim=1)
+    least, most = float(lengths.min()), float(lengths.max())
+    return len(lengths) > 1 and 0 < most <= (1 + EVEN) * least
 
 
 def look_at_start_of_adapter(subject: Subject, sheet: Sheet) -> None:
@@ -57,7 +67,7 @@ def look_at_start_of_adapter(subject: Subject, sheet: Sheet) -> None:
         return
     if _is_untrained(subject):
         _other_adapter(subject, layers, sheet)
-    scales = {float(one.scaling[name]) for one in layers for name in one.active_adapters}
+    scales = {_scale(one, name) for one in layers for name in one.active_adapters}
     if scales == {0.0}:
         said = f"the scaling of all {len(layers)} adapted layers is 0 (lora_alpha / r)"
         sheet.find("adapter_without_effect", COUNTED, said, place="lora_alpha")
@@ -83,10 +93,26 @@ def look_at_start_of_adapter(subject: Subject, sheet: Sheet) -> None:
         return
     with torch.no_grad():
         share = max(_share(one) for one in layers)
-    if share > CHANGED:
+        is_drawn = _is_drawn(layers)
+    if share > CHANGED and is_drawn:
         said = f"before the first step it changes a weight by {share:.0%} of its size"
         more = "init_lora_weights is False"
         sheet.find("adapter_begins_random", COUNTED, said, more, place="init_lora_weights")
+
+
+def _scale(layer: nn.Module, name: str) -> float:
+    """What B @ A is multiplied by: AdaLoRA divides by its present rank in the forward pass."""
+    ranks = getattr(layer, "ranknum", {})
+    return float(layer.scaling[name]) / (float(ranks[name]) if name in ranks else 1.0)
+
+
+def _is_drawn(layers: list[nn.Module]) -> bool:
+    """Whether lora_B has the spread of a new nn.Linear, which a trained one has lost."""
+    parts = [(getattr(one, "lora_B", {}), one.active_adapters) for one in layers]
+    made = [part[name] for part, names in parts for name in names if name in part]
+    weights = [one.weight.float() for one in made if hasattr(one, "weight")]  # not AdaLoRA's
+    spreads = [float(one.std()) * (3 * one[0].numel()) ** 0.5 for one in weights]
+    return not spreads or abs(fmean(spreads) - 1) < AS_DRAWN
 
 
 def _other_adapter(subject: Subject, layers: list[nn.Module], sheet: Sheet) -> None:
@@ -109,6 +135,8 @@ def _other_adapter(subject: Subject, layers: list[nn.Module], sheet: Sheet) -> N
         more = f"{new!r} is not active, and all of its {factor} are 0"
         why = ""
     elif list(size).index(new) < list(size).index(old) and active == {new}:
+        if _is_asked_for(old, layers[0], subject):
+            return
         advice = f"model.set_adapter({old!r}) behind load_adapter"
         said = f"{old!r} was loaded, its {factor} is not 0, and it is not active"
         more = f"the active adapter is {new!r}, and all of its {factor} are 0"
@@ -120,6 +148,20 @@ def _other_adapter(subject: Subject, layers: list[nn.Module], sheet: Sheet) -> N
         return  # a loaded adapter that was made active, or two of one age
     key, place = "another_adapter_trained", f"set_adapter, {next(iter(active))!r}"
     sheet.find(key, COUNTED, said, more, place=place, why=why, advice=advice)
+
+
+def _is_asked_for(name: str, layer: nn.Module, subject: Subject) -> bool:
+    """Whether a loss of one's own makes this adapter the active one for a while, as a teacher."""
+    if not subject.has_own_loss:
+        return False
+    seen: set[str] = set()
+    handle = layer.register_forward_pre_hook(Hook(lambda one, _: seen.update(one.active_adapters)))
+    try:
+        with put_back(subject):
+            take_loss(subject)
+    finally:
+        handle.remove()
+    return name in seen
 
 
 def _is_dead(layer: nn.Module) -> bool:

@@ -19,6 +19,7 @@ NUM_ROWS = 4
 FIRST = 64  # rows of which the labels are read
 IN_BLOCKS = 0.2  # of the changes of label that an order drawn at random would have
 NUMBER = "num_labels"
+OWN_LOADER = "a loader of the user's own may share the rows among its workers, and shuffle them"
 UNSHUFFLED = {
     "why": "the stream is sorted by its labels, and a Trainer does not shuffle a stream: a batch "
     "has next to one label only, and the model forgets those of the batches before",
@@ -32,6 +33,9 @@ def look_at_stream(subject: Subject, sheet: Sheet) -> None:
     data = getattr(subject.trainer, "train_dataset", None)
     number = getattr(subject.args, "dataloader_num_workers", 0)
     if not isinstance(data, IterableDataset) or number < 2 or iter(data) is iter(data):
+        return
+    if subject.has_own_loader:
+        sheet.miss("rows by worker", OWN_LOADER)
         return
     with unchanged(data):
         rows = [_rows_of_worker(data, at, number) for at in range(2)]
@@ -55,6 +59,9 @@ def look_at_order_of_stream(subject: Subject, sheet: Sheet) -> None:
     """No Trainer shuffles a stream: its first rows have all labels, or it is sorted by them."""
     data = getattr(subject.trainer, "train_dataset", None)
     if not isinstance(data, IterableDataset) or iter(data) is iter(data):
+        return
+    if subject.has_own_loader:
+        sheet.miss("order of the stream", OWN_LOADER)
         return
     with unchanged(data):
         rows = list(islice(data, FIRST))

@@ -11,6 +11,7 @@ from course_utils.diagnostics.libraries.pytorch import dropouts
 
 TOO_SHORT = 3e-4  # of a weight's size: what the whole run can change
 FEW, FEWEST = 3, 16  # steps: of a run that is short, and of one that is meant to train
+AT_ONCE = 5e-3  # of a weight, in one step: decay that gradients do not make up for
 MOST_DROPPED = 0.8
 TURNED = 0.49  # of DPO's pairs: with a half of them the gradient is 0
 HOLDS = 2.0  # of a policy's beta: beyond it the reference decides, whatever the reward
@@ -60,7 +61,7 @@ def _decay(subject: Subject, sheet: Sheet) -> None:
     if not decay or not steps or not subject.steps_by_rate:
         return
     said = f"weight_decay {decay:g} x learning_rate {rate:g} x {steps} steps = {shrunk:.2g}"
-    if shrunk > DECAYED:
+    if shrunk > DECAYED and rate * decay > AT_ONCE:  # over many small steps, gradients hold it up
         sheet.find("decay_too_strong", LIKELY, said, place="weight_decay")
     else:
         sheet.clear("weight decay", said)

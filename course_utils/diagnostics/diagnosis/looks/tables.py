@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import SCORES, Subject
 from course_utils.diagnostics.reach.groups import embeddings
+from course_utils.diagnostics.reach.reading import base_of
 
 AT_THE_MEAN = 0.99  # cosine with the mean row: resizing draws new rows around it
 
@@ -70,6 +71,10 @@ def _ties_hold(subject: Subject, sheet: Sheet) -> None:
     config = getattr(subject.model, "config", None)
     if table is None or head is None or not getattr(config, "tie_word_embeddings", False):
         return
+    if getattr(config, "is_encoder_decoder", False):
+        table = _read_by_decoder(subject.model, table)
+    if table.shape != head.shape:
+        return  # no two that could be one
     if table.data_ptr() == head.data_ptr():
         sheet.clear("tied embeddings", "one tensor")
         return
@@ -86,6 +91,13 @@ def _ties_hold(subject: Subject, sheet: Sheet) -> None:
     more = (f"{' and '.join(trains)} alone would be trained",) if len(trains) == 1 else ()
     why = "input and output embedding are meant to be one tensor and are two"
     sheet.find("tie_broken", MEASURED, said, *more, place="lm_head, embed_tokens", why=why)
+
+
+def _read_by_decoder(model: nn.Module, table: Tensor) -> Tensor:
+    """The table to which a head is tied: the decoder's, which may be another than the encoder's."""
+    decoder = getattr(base_of(model), "get_decoder", lambda: None)()
+    layer = embeddings(decoder)[0] if decoder is not None else None
+    return getattr(layer, "weight", table)
 
 
 def _is_kept_beside(subject: Subject, weight: Tensor) -> bool:

@@ -1,6 +1,7 @@
 """Looks at targets that are numbers or tags: classes as amounts, amounts too large, tags moved."""
 
 from collections import Counter
+from itertools import groupby
 from statistics import fmean, pstdev
 from typing import Any
 
@@ -9,6 +10,7 @@ from torch import Tensor
 
 from course_utils.diagnostics.diagnosis.measures.data_sets import column, labels_of
 from course_utils.diagnostics.diagnosis.measures.forward import has_ids
+from course_utils.diagnostics.diagnosis.measures.labels_used import has_own_forward
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.loss_kind import IGNORED, Loss, speaks_for
@@ -39,7 +41,7 @@ def look_at_numbers(subject: Subject, sheet: Sheet) -> None:
     if set(values) == {0, 1}:
         said = f"num_labels is 1, and the labels of all {len(values)} rows are 0 and 1"
         sheet.find("classes_as_numbers", LIKELY, said, place="num_labels, problem_type")
-    elif (mean**2 + spread**2) ** 0.5 > LARGE:
+    elif (mean**2 + spread**2) ** 0.5 > LARGE and not has_own_forward(subject.model):
         sheet.find("targets_unscaled", LIKELY, said, place="train_dataset, the column of labels")
     else:
         sheet.show("targets", said)
@@ -47,7 +49,10 @@ def look_at_numbers(subject: Subject, sheet: Sheet) -> None:
 
 @speaks_for(Loss.TAGS)
 def look_at_tags(subject: Subject, sheet: Sheet) -> None:
-    """Special tokens belong to no word: a tag of a word on them was laid there by position."""
+    """Special tokens belong to no word: a tag of a word on them was laid there by position.
+
+    Where no other token has a tag, they are the places that are asked, such as ends of sentences.
+    """
     with sheet.trying("the tags of all rows"):
         _tags_of_all(subject, sheet)
     labels = (subject.batch or {}).get("labels")
@@ -57,9 +62,10 @@ def look_at_tags(subject: Subject, sheet: Sheet) -> None:
     if labels.shape != ids.shape:
         return
     special = torch.isin(ids, torch.tensor(_of_no_word(subject.tokenizer)))
-    tagged = labels[special & (labels != IGNORED)]
-    usual = labels[labels != IGNORED].mode().values if bool((labels != IGNORED).any()) else 0
-    wrong = int((tagged != usual).sum())
+    has_tag = labels != IGNORED
+    tagged = labels[special & has_tag]
+    usual = labels[has_tag].mode().values if bool(has_tag.any()) else 0
+    wrong = int((tagged != usual).sum()) if bool((has_tag & ~special).any()) else 0
     said = f"{len(tagged)} of {int(special.sum())} special tokens have a tag"
     if wrong:
         said = f"{said}, {wrong} of them one that is not the most frequent"
@@ -82,6 +88,9 @@ def _tags_of_all(subject: Subject, sheet: Sheet) -> None:
         said = f"all {used.total()} tags of {len(rows)} rows are {next(iter(used))}"
         sheet.find("labels_constant", COUNTED, said, place="train_dataset, the column of labels")
         return
+    pairs = (pair for ids, tags in rows for pair in zip(ids, tags, strict=True))
+    if len({token for token, tag in pairs if tag != IGNORED}) < len(used):
+        return  # tokens that mark places, such as ends of sentences, tell no tag themselves
     told = {by: _told(rows, by) for by in (-1, 0, 1)}
     best, usual = max(told, key=told.get), max(used.values()) / used.total()
     if told[0] - usual > OWN * (told[best] - usual):
@@ -102,7 +111,7 @@ def _slipped(rows: list, tokenizer: Any, sheet: Sheet) -> bool:
     special = set(_of_no_word(tokenizer))
     split = slipped = whole = 0
     for ids, tags in rows[:MOST_ROWS]:
-        tagged = [t != IGNORED for one, t in zip(ids, tags, strict=True) if one not in special]
+        tagged = _where_tagged(ids, tags, special)
         if all(tagged) or not any(tagged):
             continue
         split += 1
@@ -121,6 +130,17 @@ def _slipped(rows: list, tokenizer: Any, sheet: Sheet) -> bool:
     advice = "tags[word] for each of encoding.word_ids(), and -100 where that is None"
     sheet.find("tags_misplaced", COUNTED, said, place="labels", why=why, advice=advice)
     return True
+
+
+def _where_tagged(ids: list[int], tags: list[int], special: set[int]) -> list[bool]:
+    """For each token of a word whether it has a tag; a part without any, as a context, is left out.
+
+    >>> _where_tagged([0, 5, 6, 0, 7, 8], [-100, 2, -100, -100, -100, -100], {0})
+    [True, False]
+    """
+    parts = groupby(zip(ids, tags, strict=True), key=lambda pair: pair[0] in special)
+    of_words = [[tag != IGNORED for _, tag in part] for is_special, part in parts if not is_special]
+    return [one for part in of_words if any(part) for one in part]
 
 
 def _of_no_word(tokenizer: Any) -> list[int]:

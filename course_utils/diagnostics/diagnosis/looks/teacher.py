@@ -20,7 +20,7 @@ GUESSED = 0.95  # of ln V: a teacher knows the next token better than that
 def look_at_teacher(subject: Subject, sheet: Sheet) -> None:
     """A teacher whose norms are all 1, and who guesses the next tokens of the first rows."""
     for name, teacher in _teachers(subject):
-        if not norms_are_drawn(teacher):
+        if not norms_are_drawn(teacher) or _is_copy(teacher, subject.model):
             continue
         loss, size = _nats(teacher, subject.batch)
         if loss < GUESSED * math.log(size):
@@ -66,6 +66,15 @@ def look_at_student(subject: Subject, sheet: Sheet) -> None:
             advice="compare the logits of student and teacher at the same positions: both "
             "[:, :-1], where the labels are [:, 1:]",
         )
+
+
+def _is_copy(teacher: nn.Module, model: nn.Module) -> bool:
+    """Whether a teacher begins with the weights of its student, as an average of them does."""
+    own = dict(model.named_parameters())
+    return all(
+        name in own and one.shape == own[name].shape and torch.equal(one, own[name].to(one.device))
+        for name, one in teacher.named_parameters()
+    )
 
 
 def _teachers(subject: Subject) -> list[tuple[str, nn.Module]]:

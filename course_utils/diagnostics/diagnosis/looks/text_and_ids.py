@@ -14,6 +14,7 @@ from course_utils.diagnostics.loss_kind import IGNORED, OF_TEXT
 NUM_ROWS = 32
 TEXTS = re.compile(r"^(text|content|sentence\d?|document|article|review|question|prompt)$")
 OTHER = 0.3  # of a text's words: fewer are in what another tokenizer makes of it
+WHOLE = 0.8  # of them: a text that stands in its row may be a part of it, as a prompt is
 UNKNOWN = 0.4  # of the tokens
 CUT = 0.5  # of the text, in half of the rows
 
@@ -87,19 +88,28 @@ def _of_text(tokenizer: Any, data: Any, ids: list, name: str, sheet: Sheet) -> b
     if len(rows) < NUM_ROWS / 2:
         return False
     kept_share = median(len(said) / max(len(text), len(own)) for text, own, said in rows)
-    common = median(
-        len(set(said) & {*text, *own}) / max(1, len(set(said))) for text, own, said in rows
-    )
-    if common < OTHER:
+    common = median(_share(said, {*text, *own}) for text, own, said in rows)
+    if common < OTHER and median(_share(own, {*said}) for _, own, said in rows) < WHOLE:
         specimen = (f"text: {texts[0][:70]!r}", f"its ids, decoded: {read[0][:70]!r}")
         said = f"of the words that the ids of {name} decode to, {common:.0%} are in the row's text"
         sheet.find("other_tokenizer", MEASURED, said, place=name, specimen=specimen)
         return True
+    if kept_share < 1 - CUT and _are_windows(data, kept):
+        sheet.show(f"text of {name}", "rows of one text hold different parts of it")
+        return False
     if kept_share < 1 - CUT:
         _cut(tokenizer, texts, ids, kept_share, name, sheet)
         return True
     sheet.clear(f"text of {name}", f"its ids decode to {min(kept_share, 1):.0%} of its words")
     return False
+
+
+def _are_windows(data: Any, names: list[str]) -> bool:
+    """Whether some text has rows of different ids: each row is a window of it, and none is cut."""
+    texts = zip(*(column(data, name) for name in names), strict=True)
+    seen: dict[tuple, list] = {}
+    pairs = zip(texts, ids_of(data), strict=False)
+    return any(seen.setdefault(text, row) != row for text, row in pairs)
 
 
 def _cut(tokenizer: Any, texts: list, ids: list, share: float, name: str, sheet: Sheet) -> None:
@@ -121,6 +131,15 @@ def _cut(tokenizer: Any, texts: list, ids: list, share: float, name: str, sheet:
 
 def _decoded(tokenizer: Any, ids: list[int]) -> str:
     return tokenizer.decode(ids, skip_special_tokens=True)
+
+
+def _share(words: list[str], known: set[str]) -> float:
+    """How many of the words are among those that are known, each counted once.
+
+    >>> _share(["the", "fox", "the"], {"the", "hen"})
+    0.5
+    """
+    return len({*words} & known) / max(1, len({*words}))
 
 
 def _words(text: str) -> list[str]:

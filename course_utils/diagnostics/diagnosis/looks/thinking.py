@@ -1,5 +1,6 @@
 """Looks at a template with a switch for thinking: which of the two prompts was trained on."""
 
+from functools import partial
 from typing import Any
 
 from torch import Tensor
@@ -20,12 +21,13 @@ def look_at_thinking(subject: Subject, sheet: Sheet) -> None:
     tokenizer, ids = subject.tokenizer, (subject.batch or {}).get("input_ids")
     if SWITCH not in str(getattr(tokenizer, "chat_template", "")) or not isinstance(ids, Tensor):
         return
-    closed = _closed_thought(tokenizer)
-    if not closed:
-        return
+    begins, closed = _marks(tokenizer)
     texts = [tokenizer.decode(row) for row in ids]
+    texts = [text for text in texts if _squeezed(begins) in _squeezed(text)]
+    if not closed or not texts:
+        return
     bare = [text for text in texts if not any(part in text for part in closed.split())]
-    said = f"{len(bare)} of the first {len(texts)} rows hold none of it"
+    said = f"{len(bare)} of the first {len(texts)} rows with a reply hold none of it"
     if len(bare) < len(texts):
         sheet.show("prompt with thinking off", said)
         return
@@ -42,9 +44,19 @@ def look_at_thinking(subject: Subject, sheet: Sheet) -> None:
     )
 
 
-def _closed_thought(tokenizer: Any) -> str:
-    """What the template adds to a prompt for an answer without thinking; "" if that is nothing."""
-    asked = dict(tokenize=False, add_generation_prompt=True)
-    usual = tokenizer.apply_chat_template(CHAT, **asked)
-    off = tokenizer.apply_chat_template(CHAT, **asked, **{SWITCH: False})
-    return off.removeprefix(usual).strip() if off.startswith(usual) else ""
+def _marks(tokenizer: Any) -> tuple[str, str]:
+    """What begins a reply in the template, and what it adds there for one without thinking.
+
+    Each is "" if that is nothing. Rows without the first are no chats of this template.
+    """
+    render = partial(tokenizer.apply_chat_template, CHAT, tokenize=False)
+    asked, usual = (render(add_generation_prompt=one) for one in (False, True))
+    off = render(add_generation_prompt=True, **{SWITCH: False})
+    longer = ((asked, usual), (usual, off))
+    begins, closed = (b.removeprefix(a).strip() if b.startswith(a) else "" for a, b in longer)
+    return begins, closed
+
+
+def _squeezed(text: str) -> str:
+    """A text without its spaces, which some decoders put between tokens."""
+    return "".join(text.split())

@@ -1,11 +1,14 @@
 """Looks at the weights: finite, trainable, held by the optimizer, wide enough for its steps."""
 
 import math
+from collections.abc import Iterable
 from itertools import islice
 
 import torch
 from torch import Tensor, nn
 
+from course_utils.diagnostics.diagnosis.looks.adapter import HEADS
+from course_utils.diagnostics.diagnosis.measures.one_loss import reads_the_model
 from course_utils.diagnostics.diagnosis.measures.weight_groups import GROUPS
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
@@ -21,6 +24,7 @@ TEACHER_MOVES = {
     "advice": "give the model copies (copy.deepcopy) of the layers that it takes over from it",
 }
 FEW = 0.1  # such a share is fine: Adam's steps are shorter than the rate
+KNOWN = ("torch", "transformers", "bitsandbytes", "apex")  # libraries whose steps are rounded
 
 
 def look_at_weights(subject: Subject, sheet: Sheet) -> None:
@@ -67,13 +71,16 @@ def _are_drawn(subject: Subject, sheet: Sheet) -> None:
 
 
 def norms_are_drawn(model: nn.Module) -> bool:
-    """Whether all weights of norms are 1; a model without two of them says nothing."""
+    """Whether all weights of norms are 1, or 0 where the layer adds 1 itself.
+
+    A model without two of them says nothing.
+    """
     norms = [
         weight
         for name, weight in model.named_parameters()
         if GROUPS["norms"].search(name) and name.endswith("weight") and weight.dim() == 1
     ]
-    return len(norms) > 1 and all(bool((one == 1).all()) for one in norms)
+    return len(norms) > 1 and all(bool((one == 1).all() or (one == 0).all()) for one in norms)
 
 
 def _are_trainable(subject: Subject, sheet: Sheet) -> None:
@@ -85,12 +92,17 @@ def _are_trainable(subject: Subject, sheet: Sheet) -> None:
         more = (f"{len(frozen)} of them are matrices of a LoRA adapter",) if frozen else ()
         said = f"0 of {len(named)} tensors require a gradient"
         sheet.find("nothing_trainable", COUNTED, said, *more, place=_first(frozen or named))
-    elif adapters and len(frozen) == len(adapters):
+    elif adapters and len(frozen) == len(adapters) and not _are_of_a_head(trainable):
         said = f"all {len(frozen)} matrices of the LoRA adapter are frozen"
         sheet.find("nothing_trainable", COUNTED, said, place=frozen[0])
     else:
         count = sum(p.numel() for p in trainable.values())
         sheet.clear("trainable", f"{len(trainable)} of {len(named)} tensors, {count:,} numbers")
+
+
+def _are_of_a_head(names: Iterable[str]) -> bool:
+    """Whether these are weights of a task's head alone, which reads what a frozen model gives."""
+    return all(set(name.split(".")) & set(HEADS) for name in names)
 
 
 def _are_held(subject: Subject, sheet: Sheet) -> None:
@@ -139,7 +151,7 @@ def _are_wide_enough(subject: Subject, sheet: Sheet) -> None:
         sheet.find("half_weights", COUNTED, said, f"the first is {half[0]}", place=half[0])
     rate = _rate(subject)
     narrow = {n: p for n, p in trainable.items() if p.dtype == torch.bfloat16 and p.dim() > 1}
-    if not rate or not narrow:
+    if not rate or not narrow or not _rounds_to_the_nearest(subject):
         return
     shares = {name: _unmoved_by(p, rate) for name, p in narrow.items()}
     share = sum(shares.values()) / len(shares)
@@ -167,6 +179,15 @@ def _rate(subject: Subject) -> float:
         return float(getattr(subject.args, "learning_rate", 0.0))
     groups = getattr(subject.optimizer, "param_groups", ())
     return max((float(group["lr"]) for group in groups), default=0.0)
+
+
+def _rounds_to_the_nearest(subject: Subject) -> bool:
+    """Whether the optimizer is known to do so; another may keep what rounding takes.
+
+    One that is not made yet will be the Trainer's.
+    """
+    own = getattr(subject.optimizer, "optimizer", subject.optimizer)  # accelerate wraps it
+    return own is None or type(own).__module__.partition(".")[0] in KNOWN
 
 
 def _unmoved_by(weight: Tensor, rate: float) -> float:
@@ -198,9 +219,12 @@ def _reference_is_another(subject: Subject, sheet: Sheet) -> None:
         p for g in getattr(subject.optimizer, "param_groups", ()) for p in g["params"]
     )
     stepped = [n for n, p in reference.named_parameters() if p.data_ptr() in held - shared]
-    if own:
+    is_held = reference is not subject.reference
+    if (own or stepped) and is_held and reads_the_model(reference, subject):
+        sheet.show(place, "it reads what the model gives: it is a part of the loss, no reference")
+    elif own:
         said = f"{len(own)} trainable tensors are its own as well, the first is {own[0]}"
-        words = TEACHER_MOVES if reference is not subject.reference else {}
+        words = TEACHER_MOVES if is_held else {}
         sheet.find("reference_moves", COUNTED, f"{place}: {said}", place=place, **words)
     elif stepped:
         sheet.find(

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from course_utils.diagnostics.diagnosis.measures.data_sets import column
 from course_utils.diagnostics.diagnosis.measures.forward import evaluated, has_ids, outputs_of
+from course_utils.diagnostics.diagnosis.measures.one_loss import learnt_places
 from course_utils.diagnostics.diagnosis.measures.putting_back import put_back
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
@@ -22,40 +23,69 @@ from course_utils.diagnostics.one_step import open_model
 SEEN = 0.05  # of the logits' spread: what rounding in bfloat16 stays far below
 SAME = 0.95  # of the tokens
 MOST_HIDDEN = 0.8  # of the tokens
+HIDDEN = 0.5  # of the labels: a collator for hidden tokens puts 80% of them under a mask
 FEWEST = 4  # tokens
 
 
 @speaks_for(*OF_TEXT)
 def look_at_future(subject: Subject, sheet: Sheet) -> None:
     """Another last token must leave all earlier logits as they are."""
-    if not has_ids(subject.rows) or subject.rows["input_ids"].shape[1] < FEWEST:
-        return
-    ids = subject.rows["input_ids"][:1]
-    mask = subject.rows.get("attention_mask")
-    if isinstance(mask, Tensor) and mask.shape == subject.rows["input_ids"].shape:
-        ids = ids[:, mask[0].bool()]
-    if ids.shape[1] < FEWEST:
-        return
-    other = ids.clone()
-    other[0, -1] = ids[0, 0] if ids[0, 0] != ids[0, -1] else ids[0, 1]
-    if torch.equal(ids, other):
-        return
     try:
-        with evaluated(subject.model):
-            was, now = (outputs_of(subject.model, {"input_ids": one}) for one in (ids, other))
+        moved = _moved_by_the_last(subject)
     except (TypeError, KeyError, IndexError, AttributeError, ValueError):
         if head_of(subject.model) is not None:
             raise
         sheet.miss("later tokens", "of ids alone this model gives no logits")
         return
-    if was.dim() != 3 or not bool(was.isfinite().all()):
+    if moved is None:
         return
-    moved = float((was - now)[:, :-1].abs().max()) / (float(was.std()) or 1.0)
     said = f"with another last token the logits before it move by {moved:.2g} of their spread"
-    if moved > SEEN:
+    if moved > SEEN and _share_hidden(subject) > HIDDEN:
+        sheet.show("later tokens", f"{said}; what is learnt is hidden by a mask token")
+    elif moved > SEEN:
         sheet.find("sees_future", MEASURED + 1, said, place="attention mask, is_decoder")
     else:
         sheet.clear("later tokens", said)
+
+
+def _moved_by_the_last(subject: Subject) -> float | None:
+    """How far another last token moves the logits before it, by their spread; None if not known."""
+    if not has_ids(subject.rows) or subject.rows["input_ids"].shape[1] < FEWEST:
+        return None
+    ids = subject.rows["input_ids"][:1]
+    mask = subject.rows.get("attention_mask")
+    if isinstance(mask, Tensor) and mask.shape == subject.rows["input_ids"].shape:
+        ids = ids[:, mask[0].bool()]
+    if ids.shape[1] < FEWEST:
+        return None
+    other = ids.clone()
+    other[0, -1] = ids[0, 0] if ids[0, 0] != ids[0, -1] else ids[0, 1]
+    if torch.equal(ids, other):
+        return None
+    with evaluated(subject.model):
+        was, now = (outputs_of(subject.model, {"input_ids": one}) for one in (ids, other))
+    if was.dim() != 3 or not bool(was.isfinite().all()):
+        return None
+    return float((was - now)[:, :-1].abs().max()) / (float(was.std()) or 1.0)
+
+
+def _reads_both_sides(subject: Subject) -> bool:
+    """Whether the model is seen to read later tokens, as one for hidden tokens does."""
+    with suppress(Exception):  # look_at_future says why there is no pass
+        return (_moved_by_the_last(subject) or 0.0) > SEEN
+    return False
+
+
+def _share_hidden(subject: Subject) -> float:
+    """The share of the labels that stand under a mask token; 0 where there are none."""
+    batch, hidden = subject.batch or {}, getattr(subject.tokenizer, "mask_token_id", None)
+    ids, labels = batch.get("input_ids"), batch.get("labels")
+    if hidden is None or not isinstance(ids, Tensor) or not isinstance(labels, Tensor):
+        return 0.0
+    learnt = labels != IGNORED
+    if labels.shape != ids.shape or not bool(learnt.any()):
+        return 0.0
+    return float((ids[learnt] == hidden).float().mean())
 
 
 @speaks_for(Loss.NEXT_TOKEN, Loss.HIDDEN_TOKENS)
@@ -68,16 +98,16 @@ def look_at_hidden(subject: Subject, sheet: Sheet) -> None:
     ids = subject.batch["input_ids"]
     if labels.shape != ids.shape or not bool((learnt := labels != IGNORED).any()):
         return
-    under = float((ids[learnt] == hidden).float().mean()) if hidden is not None else 0.0
+    under = _share_hidden(subject)
     share = float(learnt.float().sum()) / max(1, _num_read(subject.batch))
     said = f"{share:.0%} of the tokens have a label, and of those {under:.0%} stand under a mask"
     if hidden is not None and bool((labels[learnt] == hidden).float().mean() > SAME):
         said = f"{float((labels[learnt] == hidden).float().mean()):.0%} of the labels are the mask "
         said += "token itself"
         sheet.find("mask_is_the_target", COUNTED + 1, said, place="labels, and where they are made")
-    elif subject.loss is Loss.NEXT_TOKEN and under > 1 - SAME:
+    elif subject.loss is Loss.NEXT_TOKEN and under > 1 - SAME and not _reads_both_sides(subject):
         sheet.find("masked_for_causal", COUNTED + 1, said, place="data_collator, mlm")
-    elif subject.loss is Loss.HIDDEN_TOKENS and share > MOST_HIDDEN and under > 0.5:
+    elif subject.loss is Loss.HIDDEN_TOKENS and share > MOST_HIDDEN and under > HIDDEN:
         sheet.find("masked_too_much", LIKELY, said, place="mlm_probability")
     elif subject.loss is Loss.HIDDEN_TOKENS:
         sheet.show("hidden tokens", said)
@@ -137,9 +167,15 @@ def _padding(subject: Subject, labels: Tensor, sheet: Sheet) -> None:
     if pad is None or pad == getattr(subject.tokenizer, "eos_token_id", None):
         return
     count, whole = int((labels == pad).sum()), int((labels != IGNORED).sum())
-    if count and bool((labels[:, -1] == pad).any()):
+    if count and bool((labels[:, -1] == pad).any()) and not _leaves_out(labels == pad, subject):
         said = f"{count} of {whole} labels are padding (id {pad})"
         sheet.find("padding_learnt", COUNTED, said, place="labels")
+
+
+def _leaves_out(places: Tensor, subject: Subject) -> bool:
+    """Whether a loss of one's own learns nothing of these labels (B, T)."""
+    learnt = learnt_places(subject) if subject.has_own_loss else None
+    return learnt is not None and learnt.shape == places.shape and not bool(learnt[places].any())
 
 
 def _source(subject: Subject, sheet: Sheet) -> None:
@@ -173,7 +209,9 @@ def _limit(subject: Subject, sheet: Sheet) -> None:
     metric = getattr(subject.trainer, "compute_metrics", None)
     if metric is None or not getattr(subject.args, "predict_with_generate", False):
         return
-    lengths = [len(row) for row in column(getattr(subject.trainer, "eval_dataset", None), "labels")]
+    rows = column(getattr(subject.trainer, "eval_dataset", None), "labels")
+    filled = {IGNORED, getattr(subject.tokenizer, "pad_token_id", None)}
+    lengths = [sum(one not in filled for one in row) for row in rows]
     limit, name = _room(subject)
     if not lengths or not limit:
         return

@@ -7,6 +7,7 @@ from statistics import fmean, median, variance
 from course_utils.diagnostics.diagnosis.looks.settings import num_steps_of
 from course_utils.diagnostics.diagnosis.measures.data_sets import ids_of, labels_of
 from course_utils.diagnostics.diagnosis.measures.first_rows import losses_of
+from course_utils.diagnostics.diagnosis.measures.forward import given_beside_ids
 from course_utils.diagnostics.diagnosis.measures.word_counts import (
     TOO_MANY,
     WordCounts,
@@ -169,7 +170,8 @@ def _are_classes(labels: list) -> bool:
 def _by_words(subject: Subject) -> tuple[list, list[int], float, float] | None:
     """Rows, labels, the share that a count of words gives, and that of the frequent label."""
     data = getattr(subject.trainer, "train_dataset", None)
-    return by_words(ids_of(data), labels_of(data))
+    has_more = given_beside_ids(subject)  # a count of words says nothing of an image
+    return None if has_more else by_words(ids_of(data), labels_of(data))
 
 
 def by_words(rows: list, labels: list) -> tuple[list, list[int], float, float] | None:

@@ -5,6 +5,9 @@ Shape letters: N rows of scores.
 
 import math
 from collections import Counter
+from collections.abc import Sequence
+from statistics import median_high
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -23,7 +26,7 @@ def once(sheet: Sheet, key: str, weight: float, *said: str, **more) -> None:
 
 
 def judge_batch_scores(call: Heard, sheet: Sheet) -> None:
-    """Each row against the others of its batch: copies of a positive, scores without a scale."""
+    """Each row against the others of its batch: other targets, empty vectors, another scale."""
     size = len(call.given)
     if call.given.dim() != 2 or call.given.shape[-1] < size or size < FEWEST:
         return
@@ -35,11 +38,9 @@ def judge_batch_scores(call: Heard, sheet: Sheet) -> None:
             )
             once(sheet, "pairs_misaligned", LIKELY, said, place="the targets of the loss")
         return
-    columns = Counter(tuple(column) for column in scores.T.tolist())
-    share = sum(n - 1 for n in columns.values()) / scores.shape[1]
-    if share >= TWICE:
-        _copies(share, scores, sheet)
-    _scale(scores, sheet)
+    _empty(scores, sheet)
+    if call.is_of_lengths:
+        _scale(scores, sheet)
     if float(scores.abs().max()) <= 1.01:
         least = math.log(1 + (scores.shape[1] - 1) * math.exp(-2))
         said = f"the scores lie between {float(scores.min()):.2g} and {float(scores.max()):.2g}"
@@ -57,12 +58,10 @@ def _scale(scores: Tensor, sheet: Sheet) -> None:
     once(sheet, "similarity_scaled_too_far", LIKELY, said, more, place="temperature, scale")
 
 
-def _copies(share: float, scores: Tensor, sheet: Sheet) -> None:
-    """Equal columns: one text several times, or a column of zeros, whose vector is no text's."""
-    said = f"{share:.0%} of the {scores.shape[1]} columns of scores are copies of another one"
-    empty = int((scores == 0).all(0).sum())
-    if empty < 2:
-        once(sheet, "positives_twice", COUNTED, said, place="the rows of one batch")
+def _empty(scores: Tensor, sheet: Sheet) -> None:
+    """Columns of zeros: the vectors of those rows are no text's."""
+    empty = _num_empty(scores)
+    if empty < 2 or _share_of_copies(scores) < TWICE:
         return
     once(
         sheet,
@@ -74,3 +73,35 @@ def _copies(share: float, scores: Tensor, sheet: Sheet) -> None:
         advice="with padding on the left read the last position (hidden[:, -1]); with padding on "
         "the right the position mask.sum(1) - 1",
     )
+
+
+def copies_in(given: Any, target: Any) -> float | None:
+    """The share of the columns of scores that are copies of another: one text several times.
+
+    None of other scores than those of each row against the others of its batch.
+    """
+    if not isinstance(given, Tensor) or not isinstance(target, Tensor) or given.dim() != 2:
+        return None
+    size = len(given)
+    if not FEWEST <= size <= given.shape[1] or target.tolist() != list(range(size)):
+        return None
+    return None if _num_empty(given) > 1 else _share_of_copies(given)
+
+
+def judge_copies(shares: Sequence[float | None], sheet: Sheet) -> None:
+    """Judge batches as a run has them: in a file, rows of one text may stand side by side."""
+    known = [share for share in shares if share is not None]
+    if not known or (share := median_high(known)) < TWICE:
+        return
+    said = f"{share:.0%} of the columns of scores are copies of another one, in the median of "
+    said += f"{len(known)} batches"
+    once(sheet, "positives_twice", COUNTED, said, place="the rows of one batch")
+
+
+def _share_of_copies(scores: Tensor) -> float:
+    columns = Counter(tuple(column) for column in scores.T.tolist())
+    return sum(n - 1 for n in columns.values()) / scores.shape[1]
+
+
+def _num_empty(scores: Tensor) -> int:
+    return int((scores == 0).all(0).sum())

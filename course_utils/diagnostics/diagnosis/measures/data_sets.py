@@ -1,9 +1,11 @@
 """Reads the rows of data sets, as they are kept: no transform and no collator is called."""
 
-from collections.abc import Hashable
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 MOST = 2048  # rows that are read, at even distances
+IMAGES = {"image", "images"}  # what TRL's trainers read beside the text
 LABELS = ("labels", "label", "label_ids")
 OF_REPLIES = (
     *("chosen_ids", "rejected_ids", "chosen_input_ids", "rejected_input_ids"),
@@ -51,12 +53,45 @@ def ids_of(data: Any, most: int = MOST) -> list[list[int]]:
     return rows if is_plain else []
 
 
-def inputs_of(data: Any) -> list[Hashable]:
-    """What the model reads of each row: its ids, with its replies."""
+def inputs_of(data: Any, beside: Iterable[str] = ()) -> list[Hashable]:
+    """What the model reads of each row: its ids, with its replies; none where that is not known.
+
+    Args:
+        beside: other inputs that the model takes. Images, and what the collator makes, are not
+            read here.
+    """
     names = columns_of(data)
+    if IMAGES & set(names) or not all(_is_plain(data, name) for name in beside):
+        return []
     read = [name for name in ("input_ids", "prompt_ids", "prompt_input_ids") if name in names]
     read += [name for name in OF_REPLIES if name in names]
     if not read and "prompt" in names:
         read = ["prompt"]
+    read += beside if read else ()
     parts = [column(data, name) for name in read]
     return [tuple(frozen(value) for value in row) for row in zip(*parts, strict=True)]
+
+
+def _is_plain(data: Any, name: str) -> bool:
+    """Whether a data set has this column, with one number or text a row."""
+    first = column(data, name, most=1)
+    return bool(first) and isinstance(first[0], int | float | str)
+
+
+def agreement(keys: Iterable[Hashable], values: Iterable[Hashable]) -> float:
+    """How far rows of one key have one value, as Fleiss' kappa: 1 is always, 0 as by chance.
+
+    1 where no key stands there twice.
+
+    >>> agreement("aabb", [0, 1, 0, 1]), agreement("aabb", [0, 0, 1, 1])
+    (-1.0, 1.0)
+    """
+    known: dict[Hashable, Counter] = defaultdict(Counter)
+    for key, value in zip(keys, values, strict=True):
+        known[key][value] += 1
+    repeated = [counts for counts in known.values() if counts.total() > 1]
+    pairs = sum(counts.total() * (counts.total() - 1) for counts in repeated)
+    same = sum(n * (n - 1) for counts in repeated for n in counts.values())
+    whole = sum(repeated, Counter())
+    by_chance = sum((n / whole.total()) ** 2 for n in whole.values())
+    return (same / pairs - by_chance) / (1 - by_chance) if by_chance < 1 and pairs else 1.0

@@ -5,10 +5,13 @@ Shape letters: B rows, T tokens, V vocabulary or scores.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from inspect import Parameter, signature
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+
+from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 
 TAKEN = ("input_ids", "attention_mask", "position_ids", "token_type_ids")
 
@@ -36,6 +39,37 @@ def taken_by(model: nn.Module, batch: Mapping) -> dict[str, Tensor]:
     """What a model of texts takes of a batch, on its device."""
     device = next(model.parameters()).device
     return {k: batch[k].to(device) for k in TAKEN if isinstance(batch.get(k), Tensor)}
+
+
+def arguments_of(model: nn.Module) -> Mapping[str, Parameter]:
+    """The arguments of a model's forward pass; of an adapter, those of its base."""
+    model = getattr(model, "get_base_model", lambda: model)()
+    return signature(model.forward).parameters
+
+
+def needed_beside_ids(model: nn.Module) -> list[str]:
+    """The arguments without which a forward pass raises, beside ids: the number of a user."""
+    return [
+        name
+        for name, one in arguments_of(model).items()
+        if one.default is one.empty
+        and one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
+        and name not in TAKEN
+    ]
+
+
+def given_beside_ids(subject: Subject) -> list[str]:
+    """Other inputs of a batch that the model takes, such as an image or the number of a user."""
+    batch = subject.batch if isinstance(subject.batch, Mapping) else {}
+    targets = getattr(subject.trainer, "label_names", None) or ()
+    return [
+        name
+        for name in batch
+        if name in arguments_of(subject.model)
+        and name not in (*TAKEN, *targets, "start_positions", "end_positions")
+        and "label" not in name
+        and not name.startswith("decoder_")  # what is read beside the source is made of the labels
+    ]
 
 
 def outputs_of(model: nn.Module, batch: Mapping) -> Tensor:

@@ -3,6 +3,7 @@
 Shape letters: N rows of logits, B rows, T tokens, V vocabulary.
 """
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -29,6 +30,8 @@ SOFTMAXES = {
 }
 DIFFERENCES = (Tensor.sub, Tensor.__rsub__, torch.sub, torch.rsub)
 MOST = 8  # calls that are kept
+LENGTHS = ("LinalgVectorNorm", "NormBackward", "CosineSimilarity")  # how nodes of a graph begin
+NEAR = 48  # nodes of the graph that are looked at
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ class Heard:
     ignored: int = -100  # the target that is left out
     is_log: bool = False  # of kl_div: whether the target is said to be logs
     has_graph: bool = True  # whether what it is given has a gradient, in a pass with one
+    is_of_lengths: bool = False  # whether it was made by a division by lengths, as cosines are
 
 
 @dataclass
@@ -106,6 +110,7 @@ class HeardLosses:
                 ignored=int(kwargs.get("ignore_index", -100)),
                 is_log=bool(kwargs.get("log_target", False)),
                 has_graph=not (is_dead and torch.is_grad_enabled()),
+                is_of_lengths=_is_of_lengths(given),
             )
             self.calls.append(found)
 
@@ -130,6 +135,25 @@ class HeardLosses:
         is_of_model = (given.shape[0], given.shape[2]) == (logits.shape[0], logits.shape[-1])
         if is_of_model and isinstance(dim, int) and dim % 3 != 2:
             self.axis = f"{name} of logits of shape {tuple(given.shape)} runs over axis {dim}"
+
+
+def _is_of_lengths(given: Tensor) -> bool:
+    """Whether lengths of vectors were taken shortly before, by what stands in the graph.
+
+    >>> x = torch.ones(2, 3, requires_grad=True)
+    >>> _is_of_lengths(20 * F.normalize(x) @ x.T), _is_of_lengths(x @ x.T)
+    (True, False)
+    """
+    waiting, seen = deque([given.grad_fn]), 0
+    while waiting and seen < NEAR:
+        node = waiting.popleft()
+        if node is None:
+            continue
+        seen += 1
+        if node.name().startswith(LENGTHS):
+            return True
+        waiting += [below for below, _ in node.next_functions]
+    return False
 
 
 class Listening(TorchFunctionMode):

@@ -3,17 +3,24 @@
 Shape letters: N rows of logits, B rows, T tokens, V vocabulary.
 """
 
+import math
 from collections import Counter
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from course_utils.diagnostics.diagnosis.measures.batch_scores import judge_batch_scores, once
+from course_utils.diagnostics.diagnosis.measures.batch_scores import (
+    copies_in,
+    judge_batch_scores,
+    judge_copies,
+    once,
+)
 from course_utils.diagnostics.diagnosis.measures.data_sets import labels_of
 from course_utils.diagnostics.diagnosis.measures.heard_losses import Heard, HeardLosses
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
-from course_utils.diagnostics.loss_kind import IGNORED, Loss
+from course_utils.diagnostics.loss_kind import IGNORED, OF_TOKENS, Loss
 
 FEWEST = 4  # targets
 FAR = 0.1  # of the spread of the logits
@@ -23,6 +30,7 @@ SMOOTHED = 0.5  # of a label: beyond it the other classes have more
 AMOUNTS = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 BIG = 100.0  # times the predictions, and 1
 RARER, HEAVIER = 2.0, 1.5  # times: how much rarer a class is, and how much more the frequent weighs
+BEFORE_WORDS = ("\u2581", "\u0120")  # marks of a token with a space before it
 SPREAD = "predictions and targets have other shapes, and are spread out against each other"
 PLACES = {
     0: "the token at the same place: each token is learnt from itself",
@@ -32,7 +40,7 @@ PLACES = {
 
 
 def judge_losses(heard: HeardLosses, subject: Subject, sheet: Sheet) -> None:
-    if heard.axis:
+    if heard.axis and subject.loss in OF_TOKENS | {Loss.SEQ2SEQ}:  # else it may pool over time
         once(sheet, "softmax_axis", COUNTED, heard.axis, place="the loss, its softmax")
     if heard.spread:
         said = f"the loss takes the difference of {heard.spread}: each number meets every other"
@@ -40,6 +48,9 @@ def judge_losses(heard: HeardLosses, subject: Subject, sheet: Sheet) -> None:
     for call in heard.calls:
         with sheet.trying(f"what {call.name} is given"):
             _judge(call, subject, sheet)
+    if subject.trainer is None:  # of a Trainer the batches of its run tell, and not the first rows
+        pairs = (one for one in heard.calls if one.name == "cross_entropy")
+        judge_copies([copies_in(one.given, one.target) for one in pairs], sheet)
 
 
 def _judge(call: Heard, subject: Subject, sheet: Sheet) -> None:
@@ -126,7 +137,7 @@ def _left_out(call: Heard, subject: Subject, sheet: Sheet) -> None:
     """A class whose number is that of ignore_index, and labels that are smoothed away."""
     left = call.target == call.ignored
     if subject.loss is Loss.TAGS:
-        left = left & _attended(call)
+        left = left & _attended(call) & _begins_word(call, subject.tokenizer)
     count, is_class = int(left.sum()), 0 <= call.ignored < call.given.shape[-1]
     if count and is_class and subject.loss in (Loss.ROWS, Loss.TAGS):
         said = f"ignore_index is {call.ignored}, and {count} of {call.target.numel()} labels are it"
@@ -144,6 +155,31 @@ def _attended(call: Heard) -> Tensor:
     return mask.to(targets.device).bool().reshape(targets.shape)
 
 
+def _begins_word(call: Heard, tokenizer: Any) -> Tensor:
+    """Which targets stand at the first token of a word, as far as a tokenizer tells.
+
+    Special tokens, and pieces behind the first one of a word, may be left out on purpose.
+    """
+    ids, targets = call.batch.get("input_ids"), call.target
+    if tokenizer is None or not isinstance(ids, Tensor) or ids.numel() != targets.numel():
+        return torch.ones_like(targets).bool()
+    special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
+    tokens = tokenizer.convert_ids_to_tokens(ids.flatten().tolist())
+    is_first = torch.tensor(first_pieces(list(map(str, tokens))))
+    is_word = torch.tensor([one not in special for one in ids.flatten().tolist()])
+    return (is_first & is_word).to(targets.device).reshape(targets.shape)
+
+
+def first_pieces(tokens: list[str]) -> list[bool]:
+    """Which tokens begin a word, by the marks of WordPiece, SentencePiece or a BPE of bytes.
+
+    >>> first_pieces(["un", "##seen", "day"]), first_pieces(["\u2581un", "seen", "\u2581day"])
+    ([True, False, True], [True, False, True])
+    """
+    is_marked = any(one.startswith(BEFORE_WORDS) for one in tokens)
+    return [one.startswith(BEFORE_WORDS if is_marked else "##") == is_marked for one in tokens]
+
+
 def _places(call: Heard, sheet: Sheet) -> None:
     """Each row of logits is placed in the model's own; its target is then the next token or not."""
     ids, logits = call.batch.get("input_ids"), call.logits
@@ -153,7 +189,7 @@ def _places(call: Heard, sheet: Sheet) -> None:
         return
     flat, targets = logits.flatten(0, 1), call.target.flatten()
     width, offsets, counted = ids.shape[1], Counter(), 0
-    if _mixed(call.given, flat, sheet):
+    if _mixed(call, flat, sheet):
         return
     for n in (targets != IGNORED).nonzero().flatten()[:SOME].tolist():
         same = (flat[:, :FIRST] == call.given[n, :FIRST].to(flat.dtype)).all(-1).nonzero().flatten()
@@ -189,11 +225,14 @@ def _padding(call: Heard, ids: Tensor, sheet: Sheet) -> None:
         once(sheet, "padding_learnt", COUNTED, said, place="the loss, its targets")
 
 
-def _mixed(given: Tensor, flat: Tensor, sheet: Sheet) -> bool:
-    """Whether no row of the logits that the loss takes is the logits of a token."""
-    few, spread = given[:FEWEST].float(), float(flat.float().std())
+def _mixed(call: Heard, flat: Tensor, sheet: Sheet) -> bool:
+    """Whether the loss takes the numbers of the logits, and none of its rows is a token's logits.
+
+    Rows of other numbers are those of another head.
+    """
+    few, spread = call.given[:FEWEST].float(), float(flat.float().std())
     near = min(float((flat.float() - row).abs().amax(-1).min()) for row in few)
-    if near <= FAR * spread or abs(float(given.float().std()) - spread) > FAR * spread:
+    if near <= FAR * spread or not _are_numbers_of(call.given, call.logits):
         return False
     once(
         sheet,
@@ -205,3 +244,10 @@ def _mixed(given: Tensor, flat: Tensor, sheet: Sheet) -> bool:
         "flattened in another order than they stand",
     )
     return True
+
+
+def _are_numbers_of(given: Tensor, logits_BTV: Tensor) -> bool:
+    """Whether these are the numbers of the logits, of all places or all but one, in any order."""
+    parts = (given, logits_BTV, logits_BTV[:, :-1], logits_BTV[:, 1:])
+    own, *others = (float(one.float().square().sum(dtype=torch.float64)) for one in parts)
+    return any(math.isclose(own, one) for one in others)

@@ -1,5 +1,6 @@
 """Calls a run's reward functions on given texts, and restores what the calls change."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import fmean
@@ -10,6 +11,7 @@ from torch import nn
 from course_utils.diagnostics.libraries.trl import accepted, reward_names
 
 NUM_ROWS = 4
+ANSWER = re.compile(r"answer|solution|target|gold|truth|expected|label", re.IGNORECASE)
 Make = Callable[[str, str], str]  # of prompt and the row's own answer, a reply
 LISTED = "the answers of all rows, one behind the other"
 EMPTY, PLAIN, OF_ANOTHER = "an empty reply", "the row's own answer", "another row's answer"
@@ -79,9 +81,21 @@ def prices(trainer: Any) -> list[Prices]:
 
 
 def answer_of(row: dict) -> str:
-    """The row's own answer: its first short text besides the prompt; "" if there is none."""
-    texts = [v for k, v in row.items() if k != "prompt" and isinstance(v, str | int | float)]
-    return str(texts[0]) if texts else ""
+    """The row's own answer; "" if there is none."""
+    name = answer_column(row)
+    return str(row[name]) if name else ""
+
+
+def answer_column(row: dict) -> str:
+    """The column of the answer: the first short text, beside the prompt, that is called one, or
+    the first at all; "" if there is none.
+
+    >>> answer_column({"prompt": "2 + 2", "draft": "5", "answer": "4"})
+    'answer'
+    """
+    names = [k for k, v in row.items() if k != "prompt" and isinstance(v, str | int | float)]
+    called = [name for name in names if ANSWER.search(name)]
+    return next(iter(called + names), "")
 
 
 def _text_of(prompt: Any) -> str:

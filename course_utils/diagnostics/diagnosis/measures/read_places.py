@@ -38,7 +38,7 @@ class ReadPlaces:
     passes: int = 0
     padded: int = 0  # rows
     on_padding: int = 0  # of those, whose padding is read
-    elsewhere: int = 0  # that are read at one place, which is not their last token
+    elsewhere: int = 0  # that are read at one place: that of their number of tokens
     single: int = 0  # that are read at one place
     mass: float = 0.0  # sum over those rows of the gradient's share on padding
     sides: Counter = field(default_factory=Counter)
@@ -76,14 +76,14 @@ class ReadPlaces:
                 continue
             read = norm > NONE * norm.max()
             is_left, at = not bool(mask[0]), int(norm.argmax())
-            last = int(mask.nonzero().max())
             self.padded += 1
             self.sides["left" if is_left else "right"] += 1
             self.on_padding += bool((read & ~mask).any())
             self.mass += float(norm[~mask].sum() / norm.sum())
             if int(read.sum()) == 1:
-                self.single += 1
-                self.elsewhere += is_left and at not in (last, int(mask.nonzero().min()))
+                self.single += 1  # a marker amid the text may be meant, and the first token is
+                is_by_count = at == int(mask.sum()) - 1 and at != int(mask.nonzero().min())
+                self.elsewhere += is_left and is_by_count
 
     def judge(self, sheet: Sheet) -> None:
         if self.padded < FEWEST:

@@ -1,5 +1,6 @@
 """Judges a schedule by the steps that were taken: too slow, again and again, soon at nothing."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from course_utils.diagnostics.diagnosis.measures.plans import Plan, plan_of
@@ -17,11 +18,19 @@ SOME = 12  # steps
 PLACE = "schedule.step()"
 
 
-def judge_schedule(subject: Subject, rates: list[float], plans: list[Plan], sheet: Sheet) -> bool:
+def judge_schedule(
+    subject: Subject,
+    rates: list[float],
+    plans: list[Plan],
+    sheet: Sheet,
+    *,
+    trained: Sequence[int] = (),
+) -> bool:
     """Judge the rates of a run's steps beside what its schedule was made for.
 
     Args:
         rates: one of each step that was taken, in their order.
+        trained: how many tensors each of these steps trained, where that is known.
 
     Returns:
         Whether a fault was found.
@@ -31,7 +40,8 @@ def judge_schedule(subject: Subject, rates: list[float], plans: list[Plan], shee
     for plan in plans:
         if _too_slow(subject, rates, plan, sheet) or _repeats(rates, plan, sheet):
             return True
-    return _soon_at_nothing(rates, sheet)
+    alike = [rate for rate, count in zip(rates, trained, strict=False) if count == trained[-1]]
+    return _soon_at_nothing(rates, max(alike or rates), sheet)
 
 
 def plans_of(schedules: list[Any]) -> list[Plan]:
@@ -81,13 +91,16 @@ def _repeats(rates: list[float], plan: Plan, sheet: Sheet) -> bool:
     return True
 
 
-def _soon_at_nothing(rates: list[float], sheet: Sheet) -> bool:
-    """A rate that is a thousandth of its largest for a third of the steps, up to the end."""
-    alive = max(i for i, rate in enumerate(rates) if rate > NOTHING * max(rates))
+def _soon_at_nothing(rates: list[float], largest: float, sheet: Sheet) -> bool:
+    """A rate that is a thousandth of the largest for a third of the steps, up to the end.
+
+    A head that is trained alone at first may have had a far larger rate than all weights have now.
+    """
+    alive = max(i for i, rate in enumerate(rates) if rate > NOTHING * largest)
     dead = len(rates) - 1 - alive
     if len(rates) < SOME or dead < MUCH * len(rates):
         return False
-    said = f"it was up to {max(rates):.2g}; {dead} of {len(rates)} steps used {rates[-1]:.2g}"
+    said = f"it was up to {largest:.2g}; {dead} of {len(rates)} steps used {rates[-1]:.2g}"
     sheet.became(SHORT, f"{dead} of {len(rates)} steps had next to no rate")
     sheet.find(
         "schedule_ends_early",

@@ -1,7 +1,7 @@
 """Judges the terms of a loss: those without a weight or a gradient, and a divided divergence."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -16,8 +16,20 @@ SMALL_IS_GOOD = ("a cross-entropy", "a squared error", "a binary cross-entropy")
 WORDS = 8  # numbers that a divergence runs over, at least
 
 
-def judge_terms_of(loss: Tensor, heard: HeardLosses, subject: Subject, sheet: Sheet) -> None:
-    """Judge a loss whose graph is still there: the gradient of each of its terms alone."""
+def judge_terms_of(
+    loss: Tensor,
+    heard: HeardLosses,
+    subject: Subject,
+    sheet: Sheet,
+    *,
+    later: Callable[[], Tensor | None],
+) -> None:
+    """Judge a loss whose graph is still there: the gradient of each of its terms alone.
+
+    Args:
+        later: the loss of the same rows at a later step of a Trainer's run. Of a loop the backward
+            passes of its run tell.
+    """
     if not loss.requires_grad or loss.dim():
         return
     terms = terms_of(loss)
@@ -25,9 +37,9 @@ def judge_terms_of(loss: Tensor, heard: HeardLosses, subject: Subject, sheet: Sh
         weights = list(subject.trainable().values())
         norms = terms.norms(loss, weights)
         shares = [norm / (sum(norms) or 1.0) for norm in norms]
-        with terms.weighed():  # a KL to one's own start has a weight, and no gradient yet
-            torch.autograd.grad(loss, weights, retain_graph=True, allow_unused=True)
-        _without_weight(terms.names, terms.weights, "the first rows", sheet)
+        if subject.trainer is not None:
+            _weigh(terms, loss, weights)
+            _judge_weights(terms, later, weights, sheet)
         _divided(heard.calls, shares, sheet)
         listed = ", ".join(
             f"{share:.3g} by {name or 'another term'}"
@@ -35,6 +47,25 @@ def judge_terms_of(loss: Tensor, heard: HeardLosses, subject: Subject, sheet: Sh
         )
         sheet.show("gradient by terms of the loss", listed)
     _without_graph(heard.calls, terms.has_constant, sheet)
+
+
+def _weigh(terms: Terms, loss: Tensor, weights: Sequence[Tensor]) -> None:
+    with terms.weighed():  # a KL to one's own start has a weight, and no gradient yet
+        torch.autograd.grad(loss, weights, retain_graph=True, allow_unused=True)
+
+
+def _judge_weights(
+    terms: Terms, later: Callable[[], Tensor | None], weights: Sequence[Tensor], sheet: Sheet
+) -> None:
+    """Name a term whose weight is 0 in the first step and later: one that grows begins at 0."""
+    if min(terms.weights) > 0 or (loss := later()) is None or not loss.requires_grad:
+        return
+    then = terms_of(loss)
+    if len(then.nodes) != len(terms.nodes):  # the terms change, so that none is 0 for sure
+        return
+    _weigh(then, loss, weights)
+    largest = list(map(max, terms.weights, then.weights))
+    _without_weight(terms.names, largest, "the first rows, now and later in the run", sheet)
 
 
 def judge_terms_heard(passes: Sequence[Terms], heard: HeardLosses, sheet: Sheet) -> None:

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from course_utils.diagnostics.batch_view.rows import first_rows, unchanged
 from course_utils.diagnostics.libraries.pairs import as_rows
 from course_utils.diagnostics.libraries.trainer import of_columns
+from course_utils.diagnostics.libraries.trainer_begins import MAKE_LOADERS
 from course_utils.diagnostics.loss_kind import Loss, loss_of_batch
 from course_utils.diagnostics.nonfinite.batches import keep, rebuild
 from course_utils.diagnostics.nonfinite.targets import Target, open_target
@@ -58,6 +59,7 @@ class Subject:
     processes: int = 1
     settings: dict[str, Any] = field(default_factory=dict)  # of a loop of one's own, by name
     makes_own_schedule: bool = False  # a Trainer that was given no optimizer and no schedule
+    replies_before: Any = None  # PairReplies of the policy before its run
     probe_rewards: bool = False  # whether reward functions may be called for a look
     was_put_back: bool = False  # whether other weights were loaded behind the last step
     changed_rows: int = 0  # of the first rows, those whose ids the collator has changed in place
@@ -141,10 +143,23 @@ class Subject:
 
     @property
     def steps_by_rate(self) -> bool:
-        """Whether a step moves each weight by about the learning rate, as Adam and Lion do."""
+        """Whether a step moves each weight by about the learning rate, as Adam and Lion do.
+
+        Both keep moments (betas) in each group; a step size that is estimated (d) scales the rate.
+        """
         own = getattr(self.optimizer, "optimizer", self.optimizer)  # accelerate wraps it
-        named = getattr(self.args, "optim", "") if own is None else type(own).__name__
-        return bool(re.search("adam|lion", str(getattr(named, "value", named)).lower()))
+        given = getattr(self.trainer, "optimizer_cls_and_kwargs", None)
+        kind = given[0] if own is None and given else type(own)
+        named = getattr(self.args, "optim", "") if kind is type(None) else kind.__name__
+        is_named = re.search("adam|lion", str(getattr(named, "value", named)).lower())
+        groups = getattr(own, "param_groups", ())
+        return bool(is_named) and all("betas" in one and "d" not in one for one in groups)
+
+    @property
+    def has_own_loader(self) -> bool:
+        """Whether the user's own method makes the Trainer's loader, or its order of the rows."""
+        makers = (getattr(type(self.trainer), name, None) for name in MAKE_LOADERS)
+        return any(one is not None and not is_of_a_library(one) for one in makers)
 
     @property
     def has_own_loss(self) -> bool:

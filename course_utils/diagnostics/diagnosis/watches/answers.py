@@ -11,7 +11,7 @@ from statistics import fmean, variance
 from typing import Any
 
 from course_utils.diagnostics.diagnosis.measures.last_replies import rewards_of
-from course_utils.diagnostics.diagnosis.measures.pricing import answer_of
+from course_utils.diagnostics.diagnosis.measures.pricing import ANSWER, answer_column, answer_of
 from course_utils.diagnostics.diagnosis.measures.specimens import quoted
 from course_utils.diagnostics.diagnosis.measures.within_rows import gap_within
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
@@ -63,7 +63,7 @@ class Answers:
             return
         if max(map(len, own)) > LONGEST or len(set(own)) < DISTINCT:
             return
-        self.column = next(k for k, v in rows[0].items() if _is_answer(k, v))
+        self.column = answer_column(rows[0])
         rewards = rewards_of(trainer, len(rows), self._asked(trainer))
         totals = rewards_of(trainer, len(rows))
         if rewards is None or totals is None:
@@ -129,8 +129,7 @@ class Answers:
             gap, error = gap_within(mixed)
             said += f"; of replies to one row the own earn {gap:.2g} more (+- {error:.2g})"
         if not is_first and gap < -ERRORS * error and self._is_turned(earns, gap / span):
-            seen = {"place": names, "specimen": self.specimen}
-            sheet.find("reward_against_answer", MEASURED, said, **seen)
+            self._is_against(said, names, sheet)
             return
         if not is_first and (gap > ERRORS * error or gap + ERRORS * error > MORE * span):
             write = sheet.clear if gap > ERRORS * error else sheet.show
@@ -141,6 +140,14 @@ class Answers:
             f"in {by_first} of {len(away)} replies to other rows the first row's decides",
         )
         self._is_of_another_row(shown if is_first else (said,), names, sheet, is_first=is_first)
+
+    def _is_against(self, said: str, names: str, sheet: Sheet) -> None:
+        """A column that is not called an answer may hold what a reply must not say."""
+        if ANSWER.search(self.column):
+            seen = {"place": names, "specimen": self.specimen}
+            sheet.find("reward_against_answer", MEASURED, said, **seen)
+        else:
+            sheet.doubt(f"{said}: the reward is turned round, if {self.column!r} is the answer")
 
     def _mixed(self) -> list[tuple[list[float], list[float]]]:
         """Of each row with both kinds of replies, the rewards of the own and of the others."""
@@ -223,10 +230,6 @@ def _pays_for_first(away: list[Reply], middle: float) -> bool:
 def _error(replies: list[Reply]) -> float:
     """The standard error of their mean reward."""
     return math.sqrt(variance(one.reward for one in replies) / len(replies))
-
-
-def _is_answer(name: str, value: Any) -> bool:
-    return name != "prompt" and isinstance(value, str | int | float)
 
 
 def _words(text: str) -> list[str]:

@@ -28,7 +28,9 @@ class GenerateCalls:
 
     subject: Subject
     prompts: list[dict[str, Tensor]] = field(default_factory=list)
-    stops_at: set[int] = field(default_factory=set)
+    stops_at: set[int] = field(default_factory=set)  # by the model's own settings
+    asked: set[int] = field(default_factory=set)  # ends that single calls were given
+    reached: set[int] = field(default_factory=set)  # ends that new tokens hold
     judged: list[dict[str, Tensor]] = field(default_factory=list)  # batches of an evaluation
     ended: list[float] = field(default_factory=list)  # share of each call's replies
     failures: list[Exception] = field(default_factory=list)
@@ -82,20 +84,23 @@ class GenerateCalls:
         if len(self.prompts) < MAX_CALLS:
             self.prompts.append(prompt)
         ids = output if isinstance(output, Tensor) else getattr(output, "sequences", None)
-        stops = kwargs.get("eos_token_id")
-        if stops is None:
-            stops = getattr(kwargs.get("generation_config"), "eos_token_id", None)
-        if stops is None:
-            stops = getattr(self.subject.model.generation_config, "eos_token_id", None)
-        stops = {stops} if isinstance(stops, int) else set(stops or ())
-        self.stops_at |= stops
+        asked = _one_or_more(kwargs.get("eos_token_id")) or _ends(kwargs.get("generation_config"))
+        stops = asked or _ends(self.subject.model.generation_config)
+        self.asked |= asked
+        self.stops_at |= stops - asked
         new = ids[:, given.shape[1] :] if ids is not None else None
-        if new is not None and new.shape[1] >= LIMIT and stops:
+        if new is None or not stops:
+            return
+        self.reached |= stops & set(new.unique().tolist())
+        if new.shape[1] >= LIMIT:
             known = torch.tensor(sorted(stops), device=new.device)
             self.ended.append(float(torch.isin(new, known).any(1).double().mean()))
 
     def judge(self, sheet: Sheet) -> None:
-        """Write down faults of the prompts, and whether generation waits for another end token."""
+        """Write down faults of the prompts, and whether generation waits for another end token.
+
+        A call that is given an end of its own, which its replies reach, is meant to stop there.
+        """
         from course_utils.diagnostics.batch_view import inspect_batch
         from course_utils.diagnostics.batch_view.sources import tokens_of
 
@@ -116,8 +121,9 @@ class GenerateCalls:
                 if report.case.kind == "generation":
                     write_report(report, sheet, of=f"generate call {number}", where=SERVING)
         end = tokenizer.eos_token_id
-        if self.stops_at and end is not None and end not in self.stops_at:
-            said = f"generate stops at {sorted(self.stops_at)}, the tokenizer ends with id {end}"
+        stops = self.stops_at | (self.asked - self.reached)
+        if stops and end is not None and end not in stops:
+            said = f"generate stops at {sorted(stops)}, the tokenizer ends with id {end}"
             sheet.find("stops_elsewhere", LIKELY + 1, said, place="eos_token_id", where=SERVING)
         if self.ended:
             calls = f"{self.ended[0]:.0%} in the first generate call"
@@ -125,3 +131,11 @@ class GenerateCalls:
             sheet.show("replies that end", f"{calls}{more}", usual=self.ended[-1] >= FEW)
             said = f"{self.ended[-1]:.0%} of the replies to the last generate call end"
             sheet.became(ENDLESS if self.ended[-1] < FEW else ENDING, said)
+
+
+def _ends(config: Any) -> set[int]:
+    return _one_or_more(getattr(config, "eos_token_id", None))
+
+
+def _one_or_more(ids: Any) -> set[int]:
+    return {ids} if isinstance(ids, int) else set(ids or ())

@@ -39,10 +39,17 @@ class Listing:
         own = [WORD.findall(answer_of(row)) if isinstance(row, Mapping) else [] for row in rows]
         singles = [words[0] for words in own if len(words) == 1]
         self.answers |= set(singles) if len(self.answers) < MOST else set()
-        for words, text, reward in zip(own, said() if singles else (), rewards, strict=False):
+        texts = said() if singles else ()
+        for row, words, text, reward in zip(rows, own, texts, rewards, strict=False):
             heard = WORD.findall(text)
-            if len(words) == 1 and words[0] in heard and set(heard) <= self.answers:
+            is_read = len(words) == 1 and words[0] in heard and set(heard) <= self.answers
+            if is_read and not self._is_given(words[0], row):
                 self._count(words[0], heard, text, reward)
+
+    def _is_given(self, answer: str, row: Mapping) -> bool:
+        """Whether the prompt holds this answer and no other: then it is a word that is to be used,
+        and nothing that is to be found."""
+        return self.answers & set(WORD.findall(str(row.get("prompt")))) == {answer}
 
     def _count(self, answer: str, said: list[str], text: str, reward: float) -> None:
         if len(set(said)) == 1:

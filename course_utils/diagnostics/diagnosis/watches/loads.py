@@ -163,9 +163,18 @@ def _some(weight: Tensor) -> Tensor:
 
 
 def best_before_last(subject: Subject) -> str:
-    """Which evaluation had the lowest loss, where that is not the last; else ""."""
-    judged = [v for v in subject.logged("eval_loss") if math.isfinite(v)]
-    if len(judged) < 2 or min(judged) == judged[-1]:
+    """Which evaluation was the best, where that is not the last; else "".
+
+    By the metric that the settings choose by; the loss, if they choose by none.
+    """
+    chosen = getattr(subject.args, "metric_for_best_model", None) or "loss"
+    name = f"eval_{chosen.removeprefix('eval_')}"
+    rises = name != "eval_loss" and getattr(subject.args, "greater_is_better", False)
+    found = [row[name] for row in subject.log if isinstance(row.get(name), int | float)]
+    found = subject.logged("eval_loss") if name == "eval_loss" else found
+    judged = [v for v in found if math.isfinite(v)]
+    top = (max if rises else min)(judged, default=0.0)
+    if len(judged) < 2 or top == judged[-1]:
         return ""
-    best = judged.index(min(judged))
-    return f"eval_loss was lowest in evaluation {best + 1} of {len(judged)}: {judged[best]:.4g}"
+    best, word = judged.index(top), "highest" if rises else "lowest"
+    return f"{name} was {word} in evaluation {best + 1} of {len(judged)}: {top:.4g}"

@@ -69,13 +69,16 @@ class Metrics:
             len(np.unique(answers[counted])),
             len(np.unique(labels[counted])),
         )
+        picked = _picked(logits, labels)
         for name, value in found.items():
             if name.removeprefix("eval_") in NAMES and isinstance(value, int | float):
-                self.said.append((float(value), right))
+                is_of_blocks = picked is not None and abs(value - picked) < SAME
+                self.said.append((float(value), picked if is_of_blocks else right))
 
     def _by_tokens(self, answers: np.ndarray, labels: np.ndarray, found: dict) -> None:
         """A number that is the share right at the same place, where logits are of the next token.
 
+        Where the rows' labels are shifted already, that place is theirs, and more are right there.
         Shapes: answers and labels (N, T).
         """
         here = float((answers == labels)[labels != IGNORED].mean())
@@ -83,7 +86,7 @@ class Metrics:
         next_one = float((answers[:, :-1] == targets)[targets != IGNORED].mean())
         for name, value in found.items():
             is_it = isinstance(value, int | float) and abs(value - here) < SAME
-            if is_it and abs(here - next_one) > APART:
+            if is_it and next_one > here + APART:
                 self.unshifted = (name, value, next_one)
 
     def judge(self, sheet: Sheet) -> None:
@@ -118,3 +121,22 @@ class Metrics:
             why="the metric compares each token's logits with that token, and they are of the next",
             advice="predictions[:, :-1] against label_ids[:, 1:], without -100",
         )
+
+
+def _picked(logits: np.ndarray, labels: np.ndarray) -> float | None:
+    """Of blocks of neighbouring rows, one of which is right: how often it has the largest score.
+
+    None where the labels, (N,), do not form such blocks, or logits (N, 2) are of other classes.
+
+    >>> _picked(np.array([[0, 2], [0, 1], [0, 3], [0, 4]]), np.array([1, 0, 1, 0]))
+    0.5
+    """
+    rights = int(labels.sum())
+    size = len(labels) // rights if rights > 0 else 0
+    if logits.shape[1:] != (2,) or size < 2 or size * rights != len(labels):
+        return None
+    blocks = labels.reshape(rights, size)
+    if not ((blocks == 1).sum(1) == 1).all() or not ((blocks == 0) | (blocks == 1)).all():
+        return None
+    scores = (logits[:, 1] - logits[:, 0]).reshape(rights, size)
+    return float((scores.argmax(1) == blocks.argmax(1)).mean())

@@ -15,11 +15,17 @@ import torch
 from torch import Tensor, nn
 from torch.optim import optimizer as optimizers
 
+from course_utils.diagnostics.diagnosis.measures.sampled_weights import (
+    has_a_size,
+    relative,
+    sample,
+    share_asked,
+    undone,
+)
 from course_utils.diagnostics.diagnosis.measures.weight_groups import GROUPS
 from course_utils.diagnostics.diagnosis.watches.copies import Copies
 from course_utils.diagnostics.libraries.pytorch import hearing_clips
 
-SAMPLE = 2048  # numbers of one tensor that are compared
 MAX_STEPS = 5000  # of which numbers are kept; later ones replace the earliest
 
 
@@ -28,7 +34,7 @@ class StepNumbers:
     """One optimizer step on the watched model."""
 
     step: int  # counted from 1
-    lr: float
+    lr: float  # nan where the optimizer sets its own
     grad_norm: float
     num_without_grad: int  # trainable tensors whose gradient is None
     num_zero_grad: int  # those whose gradient is exactly 0
@@ -37,6 +43,7 @@ class StepNumbers:
     largest_update: float  # of a tensor: rms of its update by rms of its weights
     norm: float | None = None  # that clipping found, where somebody clipped
     clipped_to: float | None = None  # its limit
+    share_asked: float = 1.0  # of the sampled weights, those whose gradient is not 0
 
 
 @dataclass
@@ -68,6 +75,7 @@ class Steps:
     _after: dict[str, Tensor] = field(default_factory=dict)  # of the last step
     _origin: dict[str, Tensor] = field(default_factory=dict)  # at the start, or as last written
     _pending: dict[str, Any] = field(default_factory=dict)
+    _stepping: int = 0  # the id of the optimizer whose step is under way
     _clip: tuple[float, Tensor] | None = None  # the last since the step before
 
     @property
@@ -87,8 +95,8 @@ class Steps:
         weights = dict(self.model.named_parameters())
         if not self._after.keys() <= weights.keys() or self._origin.keys() != self._after.keys():
             return 0.0
-        now = {name: _sample(weights[name]) for name in self._after}
-        return _undone(self._origin, self._after, now)
+        now = {name: sample(weights[name]) for name in self._after}
+        return undone(self._origin, self._after, now)
 
     def rates(self) -> list[float]:
         return [one.lr for one in self.numbers]
@@ -135,6 +143,9 @@ class Steps:
             self.frozen[name] += bool(_ids_in(optimizer) & {id(p) for p in self.model.parameters()})
             return
         self.own.add(id(optimizer))
+        if self._is_part_of_a_step(optimizer, held):
+            return
+        self._stepping = id(optimizer)
         self.copies.watched(own)
         trainable = {n: p for n, p in self.model.named_parameters() if p.requires_grad}
         without = [name for name, p in trainable.items() if p.grad is None]
@@ -147,14 +158,15 @@ class Steps:
             if grads
             else []
         )
-        self._before = {name: _sample(p) for name, p in held.items()}
+        self._before = {name: sample(p) for name, p in held.items()}
         self._note_between()
         if not self.numbers:
             self.held_state = (_with_state(optimizer, held), 0)
-            self._sized = {n for n, p in held.items() if _has_a_size(p)}
+            self._sized = {n for n, p in held.items() if has_a_size(p)}
         self._pending = {
-            "lr": max(float(group["lr"]) for group in optimizer.param_groups),
+            "lr": max(_rate(group) for group in optimizer.param_groups),
             "grad_norm": math.hypot(*norms),
+            "share_asked": share_asked(held.values()),
             "num_without_grad": len(without),
             "num_zero_grad": sum(norm == 0 for norm in norms),
             "num_trainable": len(trainable),
@@ -165,6 +177,11 @@ class Steps:
             self._pending |= {"clipped_to": float(limit), "norm": float(norm)}
             self._clip = None
 
+    def _is_part_of_a_step(self, optimizer: Any, held: dict[str, Tensor]) -> bool:
+        """Whether the step of another optimizer that holds these tensors, too, is under way."""
+        is_other = bool(self._pending) and self._stepping != id(optimizer)
+        return is_other and held.keys() <= self._before.keys()
+
     def _note_between(self) -> None:
         """Write down a step behind which most tensors became others before the next one."""
         if self._after.keys() != self._before.keys():
@@ -173,7 +190,7 @@ class Steps:
         others = sum(not torch.equal(self._after[name], now) for name, now in self._before.items())
         if others > len(self._after) / 2:
             self.between.append(self.num_steps)
-            self.taken_back.append(_undone(self._origin, self._after, self._before))
+            self.taken_back.append(undone(self._origin, self._after, self._before))
             self._origin = self._before
             del self.between[:-MAX_STEPS], self.taken_back[:-MAX_STEPS]
 
@@ -181,31 +198,30 @@ class Steps:
         """Count the tensors of groups whose rate is 0 while that of another group is not."""
         if not self._pending["lr"]:
             return
-        own = {id(p) for g in optimizer.param_groups if float(g["lr"]) == 0 for p in g["params"]}
+        own = {id(p) for g in optimizer.param_groups if _rate(g) == 0 for p in g["params"]}
         self.rateless.update(name for name, p in held.items() if id(p) in own)
 
     def _look_after(self, optimizer: Any) -> None:
         if not self._pending:
             return
         held = self._held(optimizer)
+        self._note_count(optimizer, held)
+        if self._stepping != id(optimizer):
+            return
         moved = total = 0
         largest = 0.0
-        self._after = {name: _sample(held[name]) for name in self._before}
+        self._after = {name: sample(held[name]) for name in self._before}
         for name, before in self._before.items():
             now = self._after[name]
             changed = int((now != before).sum())
             self.moved[name] += changed > 0
-            if self._pending["lr"] > 0:
+            if self._pending["lr"] != 0:
                 self.changed[name] += changed
                 self.compared[name] += now.numel()
             moved, total = moved + changed, total + now.numel()
-            update = _relative(before, now) if name in self._sized else 0.0
+            update = relative(before, now) if name in self._sized else 0.0
             if update > largest:
                 largest, self.largest_at = update, name
-        known = (optimizer.state.get(p, {}).get("step") for p in held.values())
-        if (count := next((one for one in known if one is not None), None)) is not None:
-            self.counts.append(int(count))
-            del self.counts[:-MAX_STEPS]
         share = moved / total if total else 0.0
         step = self.num_steps + 1
         if not self.numbers:
@@ -215,6 +231,12 @@ class Steps:
         )
         del self.numbers[:-MAX_STEPS]
         self._pending = {}
+
+    def _note_count(self, optimizer: Any, held: dict[str, Tensor]) -> None:
+        known = (optimizer.state.get(p, {}).get("step") for p in held.values())
+        if (count := next((one for one in known if one is not None), None)) is not None:
+            self.counts.append(int(count))
+            del self.counts[:-MAX_STEPS]
 
 
 def group_of(name: str) -> str:
@@ -239,26 +261,5 @@ def _with_state(optimizer: Any, held: dict[str, Tensor]) -> int:
     return sum(bool(optimizer.state.get(p)) for p in held.values())
 
 
-def _sample(weight: Tensor) -> Tensor:
-    """A copy of numbers at even distances."""
-    flat = weight.detach().flatten()
-    return flat[:: max(1, len(flat) // SAMPLE)].clone()
-
-
-def _undone(start: dict[str, Tensor], end: dict[str, Tensor], now: dict[str, Tensor]) -> float:
-    """The share of the way from start to end that was gone back since; 0 where nothing moved."""
-    pairs = [(end[n].float() - start[n].float(), now[n].float() - end[n].float()) for n in start]
-    length = sum(float(way.square().sum()) for way, _ in pairs)
-    return -sum(float((way * back).sum()) for way, back in pairs) / length if length else 0.0
-
-
-def _has_a_size(weight: Tensor) -> bool:
-    """Whether an update can be large for this tensor: biases and others that begin at 0 grow."""
-    return weight.dim() > 1 and weight.numel() >= 16 and bool(weight.any())
-
-
-def _relative(before: Tensor, now: Tensor) -> float:
-    """The rms of the update over the rms of the weights; 0 for weights that are all 0."""
-    size = float(before.float().square().mean().sqrt())
-    change = float((now.float() - before.float()).square().mean().sqrt())
-    return change / size if size > 1e-6 and math.isfinite(change) else 0.0
+def _rate(group: dict[str, Any]) -> float:
+    return math.nan if group["lr"] is None else float(group["lr"])
