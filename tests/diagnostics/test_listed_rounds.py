@@ -27,6 +27,7 @@ from benchmarks.diagnostics.blind.round_29 import listed as round_29
 from benchmarks.diagnostics.blind.round_31 import listed as round_31
 from benchmarks.diagnostics.blind.round_33 import listed as round_33
 from benchmarks.diagnostics.blind.round_35 import listed as round_35
+from benchmarks.diagnostics.blind.round_37 import listed as round_37
 from course_utils.diagnostics import diagnose
 
 NAMED = {
@@ -325,6 +326,16 @@ NAMED = {
     "ebro_35": "inputs_unscaled",
     "sava_35": "nothing_trainable",
     "duero": "weights_taken_back",
+    "awe": "pad_is_eos",
+    "lomond": "message_dropped",
+    "ness": "no_signal",
+    "rannoch": "labels_constant",
+    "oich": "nothing_trainable",
+    "tay": "decoder_reads_labels",
+    "earn": "optimizer_holds_others",
+    "garry": "labels_constant",
+    "laggan": "schedule_ends_early",
+    "naver": "tags_misplaced",
 }
 LEFT = {
     *("reward_ratings", "lora_two_stages", "lm_from_cluster_weights", "dpo_sums"),
@@ -338,13 +349,13 @@ LEFT = {
     *("elterwater", "upnor"),
     *("wye", "exe", "kennet", "solva", "laugharne"),
     *("sesia", "tamar_31", "garonne", "tisza_33"),
-    *("garonne_35", "loire_35"),
+    *("garonne_35", "loire_35", "shin", "affric"),
 }
 LISTED = (
     *(round_7, round_8, round_9, round_10, round_12, round_14, round_15, round_17, round_19),
-    *(round_21, round_23, round_25, round_29, round_31, round_33, round_35),
+    *(round_21, round_23, round_25, round_29, round_31, round_33, round_35, round_37),
 )
-NUMBERS = (7, 8, 9, 10, 12, 14, 15, 17, 19, 21, 23, 25, 29, 31, 33, 35)
+NUMBERS = (7, 8, 9, 10, 12, 14, 15, 17, 19, 21, 23, 25, 29, 31, 33, 35, 37)
 ROUNDS = dict(zip(NUMBERS, LISTED, strict=True))
 CASES, ROUND_OF = {}, {}
 for number, one in ROUNDS.items():  # two authors may have taken one name

@@ -102,6 +102,7 @@ class GenerateCalls:
         A call that is given an end of its own, which its replies reach, is meant to stop there.
         """
         from course_utils.diagnostics.batch_view import inspect_batch
+        from course_utils.diagnostics.batch_view.case import GENERATION
         from course_utils.diagnostics.batch_view.sources import tokens_of
 
         for error in self.failures[:1]:
@@ -112,13 +113,14 @@ class GenerateCalls:
         for number, batch in enumerate(self.judged, start=1):
             with sheet.trying("the evaluation's tokens"):
                 report = inspect_batch(tokens_of(batch, self.subject.loss), tokenizer)
-                write_report(report, sheet, of=f"evaluation batch {number}", where=EVALUATION)
+                if report.case.kind != GENERATION:  # rows that have a label each are no prompts
+                    write_report(report, sheet, of=f"evaluation batch {number}", where=EVALUATION)
         if not self.prompts:
             return
         for number, prompt in enumerate(self.prompts, start=1):
             with sheet.trying("the prompts of generate"):
                 report = inspect_batch(prompt, tokenizer)
-                if report.case.kind == "generation":
+                if report.case.kind == GENERATION:
                     write_report(report, sheet, of=f"generate call {number}", where=SERVING)
         end = tokenizer.eos_token_id
         stops = self.stops_at | (self.asked - self.reached)
