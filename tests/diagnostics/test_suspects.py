@@ -4,6 +4,7 @@ import contextlib
 import importlib
 import io
 import json
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ KEY = json.loads((FOLDER / "key.json").read_text(encoding="utf-8"))
 # Their authors did not train them: the chosen replies are lost (token accuracy 0.95 to 0.27, 0.98
 # to 0.67), which is what they are accused of.
 DAMAGED = {"blind_b.aare", "blind_a.ebro"}
+pytestmark = pytest.mark.filterwarnings("default")  # a warning does not end a run of theirs
 RUNS = [f"{file}.{name}" for file, author in KEY.items() for name in author["odd"]]
 
 
@@ -26,11 +28,12 @@ def make(run: str):
 
 
 @pytest.fixture(autouse=True)
-def offline(monkeypatch):
+def walls(monkeypatch, tmp_path):
+    """The runs make folders, and ask no hub."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
 
 
-@pytest.mark.filterwarnings("ignore:invalid value encountered in divide")  # a correlation of nan
 @pytest.mark.parametrize("run", cases(RUNS, lambda run: run.split(".")[0]))
 def test_a_suspect_is_accused_only_where_it_is_damaged(run):
     trainer = make(run)

@@ -34,6 +34,11 @@ def look_at_messages(subject: Subject, sheet: Sheet) -> None:
     role, text = lost[0]["role"], lost[0]["content"].strip()
     why = f"the chat template leaves out messages of the role {role!r}"
     advice = f"give the message a role that the template writes, or add {role!r} to the template"
+    if _has_a_turn_for(tokenizer, lost[0]):
+        why = f"the chat template has a turn for the role {role!r}, and leaves out what it says"
+        advice = (
+            f"write message['content'] in the turn of {role!r}: it is a text, not a list of parts"
+        )
     missing = "that no token stands for"
     if "</think>" in text and _writes_the_rest(tokenizer, lost[0]):
         missing = "whose thought is not in the text"
@@ -52,6 +57,17 @@ def look_at_messages(subject: Subject, sheet: Sheet) -> None:
         advice=advice,
         specimen=(f"a message of the role {role!r} {missing}: {text[:60]!r}",),
     )
+
+
+def _has_a_turn_for(tokenizer: Any, message: dict) -> bool:
+    """Whether the template writes something for this role, and the same when it says nothing."""
+    with suppress(Exception):  # a template may refuse a chat of one message
+        one, none = (
+            tokenizer.apply_chat_template([message | {"content": said}], tokenize=False)
+            for said in (message["content"], "")
+        )
+        return bool(one.strip()) and one == none
+    return False
 
 
 def _writes_the_rest(tokenizer: Any, message: dict) -> bool:
