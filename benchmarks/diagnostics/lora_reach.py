@@ -7,6 +7,7 @@ names and shapes exist, 40 CPU seconds for all. `--write` writes docs/lora_reach
 """
 
 import argparse
+import re
 import sys
 import warnings
 from collections.abc import Iterable
@@ -36,6 +37,7 @@ from course_utils.errors import BadRequest
 PAGE = Path(__file__).parents[2] / "docs" / "lora_reach.md"
 SEVEN = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 TARGETS = {"the seven names": SEVEN, "all-linear": "all-linear", "PEFT's defaults": LoraConfig()}
+SET = re.compile(r"\{('[^{}]*')\}")  # as Python writes one of texts
 NO_DEFAULTS, NO_MATCH = "no defaults", "no module has such a name"
 MOE, HYBRID, STATE, DENSE = "mixture of experts", "hybrid", "state space", "dense"
 SHORT = {RECURRENT: "linear", "dense MLP": "MLP", "shared experts": "shared"}
@@ -103,11 +105,17 @@ def _kind(shares: dict[str, float]) -> str:
     return DENSE
 
 
+def _sorted(written: re.Match) -> str:
+    """A set of names in one order: Python writes it in another order each time."""
+    return f"{{{', '.join(sorted(written[1].split(', ')))}}}"
+
+
 def _reached(model: nn.Module, targets: object) -> AdapterReach | str:
     try:
         return adapter_reach(model, targets)
     except BadRequest as error:
         said = str(error).split("\n")[0].split("on the model: ")[-1]
+        said = SET.sub(_sorted, said)
         if "specify `target_modules`" in said or "No `target_modules` passed" in said:
             return NO_DEFAULTS
         return NO_MATCH if "not found in the base model" in said else said
