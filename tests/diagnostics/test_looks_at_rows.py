@@ -389,7 +389,9 @@ def test_tags_that_the_token_before_tells_are_misplaced_only_where_the_own_tells
         (4, 2, "stars", []),
         (2, 4, "stars", ["pairs_inverted"]),
         ("9", "12", "stars", ["pairs_inverted"]),
-        (1, 2, "replaced_words", []),  # neither a rank nor a rating
+        (1, 2, "replaced_score", ["pairs_inverted"]),  # no place
+        (1, 2, "words", []),
+        (2, 1, "words", []),
     ],
 )
 def test_a_lower_rank_is_a_better_one_and_fewer_stars_are_worse(chosen, rejected, column, found):

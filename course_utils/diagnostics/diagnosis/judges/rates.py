@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from course_utils.diagnostics.diagnosis.measures.decay import DECAYED
+from course_utils.diagnostics.diagnosis.measures.decay import AT_ONCE, DECAYED
 from course_utils.diagnostics.diagnosis.measures.schedules import judge_schedule, plans_of
 from course_utils.diagnostics.diagnosis.measures.specimens import in_order
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
@@ -16,7 +16,6 @@ from course_utils.diagnostics.diagnosis.watches.pace import Pace
 from course_utils.diagnostics.diagnosis.watches.steps import Steps
 
 EARLY = 0.8  # of the run: a rate of 0 before that is too early
-SHRINKS = 5e-3  # of a weight, in one step
 OFTEN = 1.5  # schedule steps an optimizer step: above that it is stepped too often
 OFF, MANY = 0.1, 0.3  # relative difference from the schedule, and share of steps that have it
 
@@ -60,7 +59,7 @@ def _decay(subject: Subject, rates: list[float], sheet: Sheet) -> None:
     groups = getattr(subject.optimizer, "param_groups", ())
     decay = max((float(group.get("weight_decay", 0) or 0) for group in groups), default=0.0)
     shrunk = sum(rates) * decay
-    if subject.steps_by_rate and decay * max(rates) > SHRINKS and shrunk > DECAYED:
+    if subject.steps_by_rate and decay * max(rates) > AT_ONCE and shrunk > DECAYED:
         said = f"weight_decay {decay:g} x the learning rates of {len(rates)} steps = {shrunk:.2g}"
         sheet.find("decay_too_strong", LIKELY, said, place="weight_decay")
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from course_utils.diagnostics.diagnosis.measures.forward import has_ids
-from course_utils.diagnostics.diagnosis.measures.labels_used import moves_labels
+from course_utils.diagnostics.diagnosis.measures.labels_used import are_next_ids, moves_labels
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.loss_kind import IGNORED, Loss, may_speak, speaks_for
@@ -117,10 +117,8 @@ def _moved_labels(subject: Subject, sheet: Sheet) -> None:
     if not isinstance(labels, Tensor) or labels.shape != ids.shape or labels.shape[1] < FEWEST:
         return
     learnt = labels[:, :-1] != IGNORED
-    is_next, is_own = (
-        bool((labels[:, :-1] == others)[learnt].all()) for others in (ids[:, 1:], ids[:, :-1])
-    )
-    if bool(learnt.any()) and is_next and not is_own and moves_labels(subject):
+    is_own = torch.equal(labels[:, :-1][learnt], ids[:, :-1][learnt])
+    if are_next_ids(labels, ids) and not is_own and moves_labels(subject):
         said = f"all {int(learnt.sum())} labels with an id behind them are that id"
         sheet.find("labels_shifted", COUNTED, said, place="labels")
 

@@ -30,33 +30,37 @@ def look_at_messages(subject: Subject, sheet: Sheet) -> None:
     if not lost:
         sheet.clear("messages", f"the template writes all {len(messages)} of the first rows")
         return
-    first = f"the first {len(rows)} rows"
     role, text = lost[0]["role"], lost[0]["content"].strip()
-    why = f"the chat template leaves out messages of the role {role!r}"
-    advice = f"give the message a role that the template writes, or add {role!r} to the template"
-    if _has_a_turn_for(tokenizer, lost[0]):
-        why = f"the chat template has a turn for the role {role!r}, and leaves out what it says"
-        advice = (
-            f"write message['content'] in the turn of {role!r}: it is a text, not a list of parts"
-        )
-    missing = "that no token stands for"
-    if "</think>" in text and _writes_the_rest(tokenizer, lost[0]):
-        missing = "whose thought is not in the text"
-        why = "the chat template cuts off what a last reply says before </think>: "
-        why += "no thought is learnt"
-        advice = "write message['content'] whole for the last reply of a chat"
-    if key := _key_that_is_read(tokenizer, lost[0]):
-        why = f"the chat template reads {key!r} of a message, and the rows have 'content'"
-        advice = f"message['content'] in place of message[{key!r}] in the template"
+    missing, why, advice = _explained(tokenizer, lost[0])
     sheet.find(
         "message_dropped",
         COUNTED,
-        f"{len(lost)} of {len(messages)} messages of {first} are not in the text",
+        f"{len(lost)} of {len(messages)} messages of the first {len(rows)} rows are not in the "
+        "text",
         place=f"chat_template, role {role!r}",
         why=why,
         advice=advice,
         specimen=(f"a message of the role {role!r} {missing}: {text[:60]!r}",),
     )
+
+
+def _explained(tokenizer: Any, message: dict) -> tuple[str, str, str]:
+    """What is missing of a message, why, and what to do."""
+    role, missing = message["role"], "that no token stands for"
+    if key := _key_that_is_read(tokenizer, message):
+        why = f"the chat template reads {key!r} of a message, and the rows have 'content'"
+        return missing, why, f"message['content'] in place of message[{key!r}] in the template"
+    if "</think>" in message["content"] and _writes_the_rest(tokenizer, message):
+        missing = "whose thought is not in the text"
+        why = "the chat template cuts off what a last reply says before </think>: "
+        why += "no thought is learnt"
+        return missing, why, "write message['content'] whole for the last reply of a chat"
+    if _has_a_turn_for(tokenizer, message):
+        why = f"the chat template has a turn for the role {role!r}, and leaves out what it says"
+        return missing, why, f"write message['content'] in it, for {role!r}: a text, not parts"
+    why = f"the chat template leaves out messages of the role {role!r}"
+    advice = f"give the message a role that the template writes, or add {role!r} to the template"
+    return missing, why, advice
 
 
 def _has_a_turn_for(tokenizer: Any, message: dict) -> bool:

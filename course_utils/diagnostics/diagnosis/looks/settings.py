@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from course_utils.diagnostics.diagnosis.looks.split import has_labels
-from course_utils.diagnostics.diagnosis.measures.labels_used import moves_labels
+from course_utils.diagnostics.diagnosis.measures.labels_used import are_next_ids, moves_labels
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import (
     POLICY,
@@ -15,7 +14,7 @@ from course_utils.diagnostics.diagnosis.sheet.subject import (
     is_of_a_library,
 )
 from course_utils.diagnostics.libraries.trainer import PLAIN, generation_settings
-from course_utils.diagnostics.loss_kind import IGNORED, Loss, may_speak, speaks_for
+from course_utils.diagnostics.loss_kind import Loss, may_speak, speaks_for
 
 HIGH_RATE = 1e-2
 OF_DRAWN = 0.05  # a small model from scratch bears more
@@ -126,10 +125,9 @@ def _are_moved_elsewhere(subject: Subject) -> bool:
     if not has_labels(subject.batch):
         return False
     ids, labels = subject.batch.get("input_ids"), subject.batch["labels"]
-    if isinstance(ids, Tensor) and ids.shape == labels.shape and labels.dim() == 2:
-        learnt = labels[:, :-1] != IGNORED
-        if bool(learnt.any()) and torch.equal(labels[:, :-1][learnt], ids[:, 1:][learnt]):
-            return True
+    is_of_tokens = isinstance(ids, Tensor) and ids.shape == labels.shape and labels.dim() == 2
+    if is_of_tokens and are_next_ids(labels, ids):
+        return True
     return subject.has_own_loss and moves_labels(subject)
 
 

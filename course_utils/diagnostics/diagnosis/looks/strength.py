@@ -3,7 +3,7 @@
 import torch
 
 from course_utils.diagnostics.diagnosis.looks.settings import num_steps_of
-from course_utils.diagnostics.diagnosis.measures.decay import DECAYED
+from course_utils.diagnostics.diagnosis.measures.decay import AT_ONCE, DECAYED
 from course_utils.diagnostics.diagnosis.measures.losses_given import SMOOTHED
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, POLICY, Subject
@@ -11,7 +11,6 @@ from course_utils.diagnostics.libraries.pytorch import dropouts
 
 TOO_SHORT = 3e-4  # of a weight's size: what the whole run can change
 FEW, FEWEST = 3, 16  # steps: of a run that is short, and of one that is meant to train
-AT_ONCE = 5e-3  # of a weight, in one step: decay that gradients do not make up for
 MOST_DROPPED = 0.8
 TURNED = 0.49  # of DPO's pairs: with a half of them the gradient is 0
 HOLDS = 2.0  # of a policy's beta: beyond it the reference decides, whatever the reward

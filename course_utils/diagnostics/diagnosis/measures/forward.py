@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.reach.reading import base_of
 
 TAKEN = ("input_ids", "attention_mask", "position_ids", "token_type_ids")
 
@@ -43,8 +44,7 @@ def taken_by(model: nn.Module, batch: Mapping) -> dict[str, Tensor]:
 
 def arguments_of(model: nn.Module) -> Mapping[str, Parameter]:
     """The arguments of a model's forward pass; of an adapter, those of its base."""
-    model = getattr(model, "get_base_model", lambda: model)()
-    return signature(model.forward).parameters
+    return signature(base_of(model).forward).parameters
 
 
 def needed_beside_ids(model: nn.Module) -> list[str]:
