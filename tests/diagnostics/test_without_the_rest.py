@@ -157,7 +157,7 @@ def test_an_instrument_answers_with_torch_and_numpy_alone(said, name):
 def test_all_that_the_course_alone_declares_is_refused_here():
     of = {name: {Requirement(line).name for line in EXTRAS[name]} for name in EXTRAS}
     imported = {"pyyaml": "yaml", "ipython": "IPython", "huggingface-hub": "huggingface_hub"}
-    beyond = of["course"] - of["diagnose"] - {"filelock"}  # torch itself needs filelock
+    beyond = of["course"] - of["diagnose"] - {"filelock", "jinja2"}  # torch itself needs them
     assert {imported.get(name, name) for name in beyond} == set(BEYOND)
 
 
