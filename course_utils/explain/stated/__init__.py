@@ -18,6 +18,7 @@ from course_utils.explain.stated.calls.tokens import wrong_tokens
 from course_utils.explain.stated.calls.trained import wrong_in_what_is_trained
 from course_utils.explain.stated.evaluations.benchmarks import turned_round
 from course_utils.explain.stated.evaluations.comparisons import compared
+from course_utils.explain.stated.evaluations.judged_by_step import judged_worse_by_step
 from course_utils.explain.stated.evaluations.one_shard import same_part_judged
 from course_utils.explain.stated.evaluations.read_in_part import number_read_in_part
 from course_utils.explain.stated.labels.cut_ends import ends_cut
@@ -124,6 +125,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     another_end,
     shown_rows,
     turned_round,
+    judged_worse_by_step,
     rows_one_by_one,
     prompt_again,
     rate_of_before,
