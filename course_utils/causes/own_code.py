@@ -128,7 +128,7 @@ OWN_CODE = (
     ),
     Cause(
         "frozen_as_drawn",
-        "most weights are frozen, and are as they were drawn at random",
+        "weights that the others build on are frozen, and are as they were drawn at random",
         "train these weights; or, if a checkpoint was to be in them, load it with strict=True, or "
         "look at its missing and unexpected keys: a prefix such as module. or _orig_mod. in names",
         "one frozen weight beside the same in the checkpoint",
