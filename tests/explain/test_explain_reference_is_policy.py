@@ -106,11 +106,6 @@ def test_a_reference_that_is_the_policy_where_no_path_is_given():
     assert one.key == "reference_moves" and "ref_path" in one.says
 
 
-def test_its_numbers_alone_name_it():
-    one = first(*DPO)
-    assert one.key == "reference_moves" and "r_chosen 0" in one.for_it[0]
-
-
 @pytest.mark.parametrize(
     "code", [LOADED.replace("else model", "else load(cfg.path)"), "ref_model = load(cfg.ref_path)"]
 )

@@ -34,12 +34,12 @@ _PATTERNS = tuple(
         (
             "chosen_reward",
             r"(train/)?rewards/chosen|chosen_rewards?|(mean )?r(eward)?\(chosen\)|"
-            r"rew(ard)?_c(hosen)?|r_chosen",
+            r"rew(ard)?_c(hosen)?",
         ),
         (
             "rejected_reward",
             r"(train/)?rewards/rejected|reject(ed)?_rewards?|(mean )?r(eward)?\(rejected\)|"
-            r"rew(ard)?_r(ej(ected)?)?|r_rej(ected)?",
+            r"rew(ard)?_r(ej(ected)?)?",
         ),
         ("margin", r"(train/)?rewards?[/_]margins?|margins?"),
         (
