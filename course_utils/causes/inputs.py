@@ -33,6 +33,7 @@ INPUTS = (
             Phrase(r"Could not find (response|instruction) key", WARNED),
             Phrase(r"ignored in loss calculation|no assistant tokens", WARNED),
             Phrase(r"chat template is not training-compatible", WARNED),
+            Phrase(r"All labels in your dataset are -100"),
         ),
         beside="length",
     ),

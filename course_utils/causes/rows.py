@@ -78,7 +78,9 @@ ROWS = (
     Cause(
         "packing_leak",
         "documents packed into one row see each other",
-        "position_ids that start again with each document, and no attention mask",
+        "an attention that keeps them apart (attn_implementation='flash_attention_2' in the call "
+        "that loads the model), with position_ids that start again with each document and no "
+        "attention mask; or no packing",
         "a document alone and packed",
         lesson="07_never_stops",
         met="packed",
@@ -92,7 +94,14 @@ ROWS = (
         speaks_of=OF_ROWS,
         settings_fix="packing that keeps rows apart",
         names=("packing leaks", "labels across documents"),
-        phrases=(Phrase(r"cross-contamination between", WARNED),),
+        phrases=(
+            Phrase(r"cross-contamination between", WARNED),
+            Phrase(
+                r"(Padding-free training is enabled|are using packing), but the attention "
+                r"implementation is not set to.{0,80}",
+                WARNED,
+            ),
+        ),
         complaints=(("worse packed", 1),),
     ),
     Cause(

@@ -22,6 +22,7 @@ from course_utils.explain.stated.evaluations.judged_by_step import judged_worse_
 from course_utils.explain.stated.evaluations.no_loss_judged import no_loss_judged
 from course_utils.explain.stated.evaluations.one_shard import same_part_judged
 from course_utils.explain.stated.evaluations.read_in_part import number_read_in_part
+from course_utils.explain.stated.evaluations.unshifted_metric import unshifted_metric
 from course_utils.explain.stated.labels.cut_ends import ends_cut
 from course_utils.explain.stated.labels.cut_rows import cut_rows
 from course_utils.explain.stated.labels.image_prompts import counted_without_the_images
@@ -29,7 +30,11 @@ from course_utils.explain.stated.labels.label_types import not_masked, text_as_b
 from course_utils.explain.stated.labels.labels_counted import none_is_counted
 from course_utils.explain.stated.labels.learnt_ends import another_end
 from course_utils.explain.stated.labels.listed_rows import end_hidden_as_padding
-from course_utils.explain.stated.labels.mask_marks import all_is_learnt, mark_in_no_row
+from course_utils.explain.stated.labels.mask_marks import (
+    all_is_learnt,
+    mark_in_no_row,
+    marks_found_nothing,
+)
 from course_utils.explain.stated.labels.no_end_added import no_end_added
 from course_utils.explain.stated.labels.packed_code import packed_without_bounds
 from course_utils.explain.stated.labels.pad_hides_end import pad_hides_end
@@ -220,6 +225,8 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     none_is_counted,
     same_part_judged,
     no_loss_judged,
+    unshifted_metric,
+    marks_found_nothing,
     reply_column,
     thoughts_dropped,
     thinking_switched_on,
