@@ -31,6 +31,8 @@ AGAIN = [
         (F_STRING, AGAIN),
         (IDS, ["model.generate(x, max_new_tokens=256)", "every reply has exactly 256 tokens"]),
         (IDS, ["max_new_tokens=128", "lengths: [128, 128, 128, 128]"]),
+        (IDS, ["max_new_tokens=200", "lengths of 50 outputs: min 200 max 200"]),
+        (JOINED, ["the model does not know when to stop"]),
         (JOINED, ["infinite generation, with every temperature"]),
     ],
 )

@@ -30,6 +30,7 @@ SHOWN = [
             TRAINER,
         ],
         SHOWN,
+        ['>>> batch["labels"][0]', "tensor([ 1042, 259, 20114, 263, 1, 0, 0, 0, 0, 0, 0])"],
         ['>>> tok.decode(batch["labels"][0])', "'Paris is the capital.</s><pad><pad><pad><pad>'"],
     ],
 )
@@ -60,6 +61,7 @@ def test_the_loss_of_real_tokens_is_found_again():
         [PADS.replace("padding='max_length'", "padding=False"), COPIES, TRAINER],
         [PADS, COPIES, "trainer = Trainer(model, args, data_collator=my_collate)"],
         ["labels: tensor([1, 0, 0, 0, 0, 0])"],  # classes of a batch
+        ["label: 3", "input_ids: [101, 2054, 2003, 2010, 2171, 102, 0, 0, 0, 0, 0]"],
         ["labels: [2018, 6171, 318, 1332, 1, -100, -100, -100, -100]"],
         ["the rows have 20 tokens on average", "max_length=512"],
     ],

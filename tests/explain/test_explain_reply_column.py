@@ -28,7 +28,14 @@ def test_replies_that_are_empty(lines):
     assert "column" in found.fix
 
 
-@pytest.mark.parametrize("of", [FEATURES, "load_dataset('databricks/databricks-dolly-15k')"])
+@pytest.mark.parametrize(
+    "of",
+    [
+        FEATURES,
+        "load_dataset('databricks/databricks-dolly-15k')",
+        "my csv has the columns instruction, topic and answer",
+    ],
+)
 def test_a_text_field_that_is_the_question_alone(of):
     found = first(of, FIELD, *ALIVE)
     assert found.key == "replies_empty"

@@ -61,6 +61,26 @@ def test_the_floor_and_the_share_of_errors_tell_it_without_code(k):
     assert f"{floor(k):.4f} for {k} classes" in found.says
 
 
+def test_a_softmax_and_from_logits_are_two():
+    layer = 'model.add(Dense(7, activation="softmax"))'
+    loss = "loss=SparseCategoricalCrossentropy(from_logits=True)"
+    found = first(layer, loss, *epochs(7, floor(7)))
+    assert found.key == "probabilities_as_logs"
+    assert "from_logits=False" in found.fix
+    assert any(f"{floor(7):.4f} +" in one for one in found.for_it)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["Dense(7, activation='softmax')", "SparseCategoricalCrossentropy(from_logits=False)"],
+        ["Dense(64, activation='relu')", "Dense(7)", "CategoricalCrossentropy(from_logits=True)"],
+    ],
+)
+def test_one_softmax_alone_is_no_fault(lines):
+    assert "probabilities_as_logs" not in keys(*lines, *epochs(7, 0.1))
+
+
 def test_the_losses_at_the_floor_are_quoted_beside_the_code():
     said = answer("4 classes", *MODEL, *STEP, *epochs(4, floor(4))).causes[0]
     assert any("0.7437 +" in one for one in said.for_it)

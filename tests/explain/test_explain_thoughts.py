@@ -23,6 +23,14 @@ KEPT = [*BARE[:3], "<think>", "Two and two ...", "</think>", "It is 4.<|im_end|>
         [DATA, "inputs:", *BARE],
         [DATA, SHOWS, "<|User|>2+2?<|Assistant|>It is 4."],
         ["grep -c '<think>' train.jsonl", "6204", "in the rendered rows I count 1000 <think>"],
+        ["train.jsonl has 6,204 think blocks. In the rendered texts only 1,000 of them are left."],
+        [
+            "texts = [tok.apply_chat_template(s['messages'], tokenize=False) for s in data]",
+            "grep -o '<think>' train.jsonl | wc -l",
+            "18211",
+            ">>> sum(t.count('<think>') for t in texts)",
+            "3020",
+        ],
         [
             ">>> sum(r['messages'][1]['content'].count('<think>') for r in raw)",
             "9112",
@@ -44,6 +52,7 @@ def test_thoughts_that_are_gone_from_the_rows(lines):
         [DATA.replace("<think>\\nTwo and two ...\\n</think>\\n\\n", ""), SHOWS, *BARE],
         [DATA, SHOWS, *BARE[:3]],  # a prompt
         [DATA, "generated:", *BARE],
+        ["train.jsonl has 6,204 think blocks, and 1,000 rows have a tool call"],
         ["grep -c '<think>' train.jsonl", "6204", "in the rendered rows I count 6204 <think>"],
     ],
 )

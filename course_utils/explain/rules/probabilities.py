@@ -42,6 +42,17 @@ TWICE = {
     "binary_cross_entropy_with_logits": ": the sigmoid is taken twice, so that the loss cannot "
     "fall below 0.31 for a label of 1 or 0.69 for a label of 0, and its gradient fades",
 }
+_ACTIVATED = re.compile(
+    r"\bDense\([^)]*activation\s*=\s*(?:['\"]|[\w.]*\.)?(?P<name>softmax|sigmoid)|"
+    r"\bActivation\(['\"](?P<alone>softmax|sigmoid)['\"]\)"
+)
+_FROM_LOGITS = re.compile(r"\bfrom_logits\s*=\s*True")
+KERAS = (
+    "the last layer has a {name}, and the loss is told from_logits=True, so that it takes another "
+    "{name} of the probabilities: the loss has a floor far above 0, however right the model is, "
+    "and its gradient fades"
+)
+KERAS_FIX = "from_logits=False, or no activation in the last layer; then train again"
 LOG_SOFTMAX = {
     "kl_div": "F.log_softmax(student logits / T, dim=-1) as the first argument of F.kl_div, beside "
     "the teacher's softmax (or its log_softmax with log_target=True); the value then starts above "
@@ -64,6 +75,19 @@ ONE_FORM = (
     "softmax; the value of two equal distributions must then be 0. Begin again from the student "
     "as it was"
 )
+
+
+def softmax_and_from_logits(log: Log, beside: Beside) -> Finding | None:
+    """A last layer with a softmax or a sigmoid, and a loss that is told that it gets logits."""
+    layers = [line for line in beside.words if _ACTIVATED.search(line.text)]
+    told = beside.matching(_FROM_LOGITS)
+    if not layers or told is None:
+        return None
+    found = _ACTIVATED.search(layers[-1].text)
+    name = found["name"] or found["alone"]
+    why, proof = KERAS.format(name=name), (layers[-1].says, told[0].says)
+    one = Finding("probabilities_as_logs", 8.4, told[0], proof, why=why, advice=KERAS_FIX)
+    return _with_its_floor(one, log, beside)
 
 
 def probabilities_as_logs(log: Log, beside: Beside) -> Finding | None:
@@ -167,4 +191,4 @@ def _below_0(log: Log) -> list[str]:
     return []
 
 
-RULES_OF_SETTINGS = (probabilities_as_logs,)
+RULES_OF_SETTINGS = (probabilities_as_logs, softmax_and_from_logits)

@@ -16,6 +16,7 @@ from course_utils.explain.paste.numbers import said, spread
 
 _CLASSES = re.compile(
     r"\b(?:num_labels|num_classes|n_classes|nb_classes|n_labels|classes)['\"]?\s*[=:]\s*(?P<a>\d+)\b|"
+    r"\b(?:Dense\(\s*|Linear\([^,()]+,\s*)(?P<c>\d+)\b|"
     r"(?<![\w.])(?P<b>\d+)[- ](?:\w+ )?(?:classes|labels|categories|intents|topics|way)\b",
     re.IGNORECASE,
 )
@@ -86,7 +87,7 @@ def _floor(k: int) -> float:
 def _numbers_of_classes(beside: Beside) -> list[int]:
     """How many classes the paste speaks of; two where it says so in a word."""
     found = [_CLASSES.search(words) for _, words in beside.all_matching(_CLASSES)]
-    told = {int(one["a"] or one["b"]) for one in found}
+    told = {int(one["a"] or one["b"] or one["c"]) for one in found}
     told |= {2} if beside.matching(_BINARY) else set()
     return sorted(k for k in told if k > 1)
 

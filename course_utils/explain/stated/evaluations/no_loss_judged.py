@@ -25,7 +25,9 @@ _NO_NAMES = re.compile(
     r"\blabel_names\b['\"]?\W{1,8}\[\s*\]|empty label_names list|No label_names provided"
 )
 _EMPTY = re.compile(r"^\W*(?:Out\[\d+\]:)?\s*\[\s*\]\W*$")
-_WRAPPED = re.compile(r"\bPeftModel\w*\b|\bget_peft_model\(|\bLoraConfig\(|\bpeft\b", re.IGNORECASE)
+_WRAPPED = re.compile(
+    r"\bPeftModel\w*\b|\bget_peft_model\(|\bLoraConfig\(|\bpeft\b|\bq?lora\b", re.I
+)
 _NAMED = re.compile(r"\blabel_names['\"]?\s*[:=]\s*\[\s*['\"]\w")
 NO_LOG = "No_log"  # as one word
 WEIGHT = 10.1  # above the words of the error, which names no reason

@@ -162,8 +162,10 @@ def _answered(beside: Beside) -> Iterator[tuple[Line, re.Match]]:
 
 
 def _last_answer(beside: Beside) -> tuple[Line, str] | None:
-    found = [(line, one["token"] or one["id"]) for line, one in _answered(beside)]
-    return next((pair for pair in reversed(found) if pair[1]), None)
+    for line, one in reversed(list(_answered(beside))):
+        if told := one["token"] or one["id"]:
+            return line, ", ".join(dict.fromkeys(re.split(r"\s*,\s*", told)))
+    return None
 
 
 def _complained(beside: Beside) -> tuple[Line, str] | None:

@@ -25,7 +25,8 @@ _KEEPS = re.compile(
 _TRAINER = re.compile(r"\b(?:Seq2Seq)?Trainer\(")
 _COLLATOR = re.compile(r"\b(?:data_)?collat(?:or|e_fn)\b")
 _LABELS = re.compile(r"\b(?:decoder_)?labels?(?:_ids)?\b")
-_NUMBERS = re.compile(r"^[^\[]{0,24}\[+(?P<of>[\d\s,.\[\]-]*)")
+_INDEX = re.compile(r"^(?:['\"]?\]|\.\w+(?:\(\))?|\[[\d:, ]*\]|\(|\)|\s|[=:>])*")  # b["labels"][0]
+_NUMBERS = re.compile(r"^[^\[\w]{0,12}(?:(?:tensor|array)\()?\[+(?P<of>[\d\s,.-]*)")
 _PADDED_TEXT = re.compile(
     r"(?P<pad><pad>|\[PAD\]|<\|endoftext\|>|</s>|<eos>|<\|pad\|>|<\|end_of_text\|>)(?:\s*(?P=pad)){2,}"
 )
@@ -146,7 +147,7 @@ def _shown(beside: Beside) -> Line | None:
             continue
         below = [one.text for one in lines[number + 1 : number + MOST_LINES]]
         rest = "\n".join([line.text[found.end() :], *below])
-        row = _NUMBERS.match(rest)
+        row = _NUMBERS.match(rest[_INDEX.match(rest).end() :]) or _NUMBERS.match(rest)
         ids = _first_row(row["of"]) if row else []
         if _ends_padded(ids):
             return line

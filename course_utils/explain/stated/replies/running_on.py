@@ -18,6 +18,7 @@ _MOST_NEW = re.compile(r"\bmax_(?:new_)?tokens['\"]?\W{1,3}(?P<n>\d+)", re.IGNOR
 _GOES_ON = re.compile(
     r"\bgoes on\b|\band so on\b|\bnew tokens (?P<n>\d+)\b|finish_?(?:reason)?\W{1,4}length|"
     r"\bnever (?:ends?|finish\w*|emits?)\b|(?: not|n't) (?:shut up|end|finish)\b|"
+    r"(?: not|n't) know (?:when|where|how) to (?:stop|end|shut up)\b|"
     r"\bkeeps? (?:on )?(?:going|talking|writing)\b|\b(?:rambl\w+|runs? on|endless\w*)\b|"
     r"\b(?:infinite|never[- ]ending) (?:generation|loop|output|text|repl\w+)|"
     r"\bexactly max_(?:new_)?tokens\b",
@@ -25,6 +26,7 @@ _GOES_ON = re.compile(
 )
 _ALL_FULL = re.compile(  # "each reply has exactly 256 tokens", [256, 256, 256]
     r"\b(?:all|every|each|always|exactly)\b[^.\n]{0,50}?\b(?P<n>\d{2,5})(?: new)?(?: tokens?)?\b|"
+    r"\bmin\w*\W{1,3}(?P<k>\d{2,5})\b.{0,30}\bmax\w*\W{1,3}(?P=k)\b|"
     r"[\[({]\s*(?P<m>\d{2,5})(?:\s*,\s*(?P=m)){2,}\s*[\])}]",
     re.IGNORECASE,
 )
@@ -45,9 +47,13 @@ def runs_on(lines: list[Line]) -> Iterator[Line]:
         if ended and int(ended["some"]) > RARELY * int(ended["all"]):
             continue
         told = ended or never_stops.search(line.text) or _goes_on(line, limits)
-        told = told or any(float(m["n"] or m["m"]) in limits for m in _ALL_FULL.finditer(line.text))
+        told = told or any(_number(m) in limits for m in _ALL_FULL.finditer(line.text))
         if told or _reaches(line, limits):
             yield line
+
+
+def _number(found: re.Match) -> float:
+    return float(next(filter(None, found.groups())))
 
 
 def _reaches(line: Line, limits: set[float]) -> bool:

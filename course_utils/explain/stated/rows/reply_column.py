@@ -32,6 +32,11 @@ _ANSWERS = re.compile(
     r"solution|summary|chosen|generated_solution|accepted_answer)['\"]"
 )
 _FEATURES = re.compile(r"\bfeatures\b|\bcolumn_names\b|\bcolumns\b|^\W*\{['\"]")
+_LISTED = re.compile(  # in words: "columns: question, answer"
+    r"\b(?:columns?|fields?|features)\b[^.\n]*\b(?P<name>responses?|outputs?|answers?|completion|reply|"
+    r"solution|summary)\b",
+    re.IGNORECASE,
+)
 _KNOWN = re.compile(  # data sets that have an answer in a column of its own
     r"\bdolly\b|\balpaca\b|\bgsm8k\b|\bsquad\b|\bopenorca\b|\bmetamath|\bcode[-_]?alpaca|\bno_robots",
     re.IGNORECASE,
@@ -146,7 +151,8 @@ def _answers(beside: Beside) -> tuple[Line | Entry, str] | None:
     """A column of answers among the features or in a row, or a data set that has one."""
     for line in beside.words:
         found = _ANSWERS.search(line.text) if _FEATURES.search(line.text) else None
-        if found:
+        found = found or _LISTED.search(line.text)
+        if found and not _FIELD.search(line.text):
             return line, f"the column {found['name']}"
     known = beside.first(_KNOWN)
     return (known[0], "the column of the answers") if known else None

@@ -21,7 +21,7 @@ _TWO_IDS = re.compile(
 _ASKS_IDS = re.compile(r"\b\w*ids\b|\bencode\(|\btok(?:enizer)?\(|\btokens\b", re.IGNORECASE)
 _ONLY_TWO = re.compile(  # where the ids begin, and no padding
     r"^\W*(?:Out\[\d+\]:\s*)?(?:tensor\()?\[+\s*(?P<id>[12]|128000|100000|0),\s*(?P=id)\s*,\s*"
-    r"(?!(?P=id)\b)\d"
+    r"(?!(?:(?P=id)|[012]|128000|100000)\b)\d"
 )
 _TWO_TEXTS = re.compile(
     r"(?P<text><bos>|<s>|<\|begin_of_text\|>|<\uff5cbegin\u2581of\u2581sentence\uff5c>) ?(?P=text)"

@@ -47,6 +47,11 @@ _RENDERED = re.compile(
     r"\btrain_dataset\b|\[['\"]text['\"]\]|\bafter\b|\brows?\b",
     re.IGNORECASE,
 )
+_TEMPLATE = re.compile(
+    r"apply_chat_template|chat[- ]template|\brender\w*|\bdecode\w*", re.IGNORECASE
+)
+_CALL = re.compile(r"\w\(|\w\[")
+_CLAUSES = re.compile(r"[.;!?,](?=\s)|\b(?:but|and|while|after)\b")
 _KEPT = re.compile(
     r"preserve_thinking|keep_(?:past_)?(?:thinking|reasoning)|strip_thinking\W+false|"
     r"clear_thinking\W+false",
@@ -130,6 +135,8 @@ class _Count:
 
 def _counted(parts: list[Line | Entry]) -> tuple[_Count, _Count] | None:
     """The thoughts of the data and of the rendered rows, as somebody has counted them."""
+    if not any(_TEMPLATE.search(part.text) for part in parts):
+        return None
     found = list(_counts(parts))
     raw = [one for one in found if one.is_raw and one.number >= FEWEST]
     rendered = [one for one in found if not one.is_raw]
@@ -141,12 +148,20 @@ def _counted(parts: list[Line | Entry]) -> tuple[_Count, _Count] | None:
 
 
 def _counts(parts: list[Line | Entry]) -> Iterator[_Count]:
+    """Each number of thoughts: the answer to a command, or in a clause of a sentence."""
     for part, below in pairwise([*parts, Line("", "")]):
-        if not _COUNT.search(part.text) or not _COUNTS.search(part.text):
+        if not _COUNT.search(part.text):
             continue
-        is_rendered, is_raw = bool(_RENDERED.search(part.text)), bool(_RAW.search(part.text))
-        answer = _ALONE.match(below.text)
-        numbers = [answer] if answer else list(_NUMBER.finditer(part.text))
-        if len(numbers) == 1 and (is_rendered or is_raw):
-            at = below if answer else part
-            yield _Count(at, int(plain_number(numbers[0]["n"])), not is_rendered)
+        if (answer := _ALONE.match(below.text)) and _COUNTS.search(part.text):
+            yield _Count(below, int(plain_number(answer["n"])), _is_raw(part.text))
+            continue
+        for clause in _CLAUSES.split(part.text):
+            numbers = _NUMBER.findall(clause)
+            is_told = _RAW.search(clause) or _RENDERED.search(clause)
+            if len(numbers) == 1 and is_told and not _CALL.search(clause):
+                yield _Count(part, int(plain_number(numbers[0])), _is_raw(clause))
+
+
+def _is_raw(text: str) -> bool:
+    """Whether it speaks of the data, and not of what a template made of it."""
+    return bool(_RAW.search(text)) and not _RENDERED.search(text)
