@@ -122,6 +122,18 @@ DATA = (
         harm=LESS,
     ),
     Cause(
+        "batch_as_one_row",
+        "the function that makes a row's text is given a batch of rows and makes one text of all "
+        "of them: each batch is one row, which holds Python lists and is cut at the length limit",
+        "loop over the rows of the batch and return one text for each, or map without "
+        "batched=True; num_rows must be as before",
+        "num_rows before and after, and one row of the batch, decoded",
+        kinds=("labels",),
+        harm=WRONG,
+        explains=keys("few_steps too_long end_missing"),
+        speaks_of=OF_LABELS,
+    ),
+    Cause(
         "prompt_twice",
         "the prompt stands twice: the reply begins with it once more",
         "give the reply alone, or the finished text without a prompt before it",

@@ -32,7 +32,7 @@ INPUTS = (
         phrases=(
             Phrase(r"Could not find (response|instruction) key", WARNED),
             Phrase(r"ignored in loss calculation|no assistant tokens", WARNED),
-            Phrase(r"chat template is not training-compatible", WARNED),
+            Phrase(r"is not training-compatible|All labels in your dataset are -100", WARNED),
         ),
         beside="length",
     ),
@@ -221,6 +221,17 @@ INPUTS = (
         thread="sglang#40082",
         kinds=("template",),
         harm=WRONG,
+    ),
+    Cause(
+        "reasoning_dropped",
+        "the chat template leaves the thoughts (<think> ... </think>) of replies out of the rows: "
+        "the model is trained to answer without thinking",
+        "a template that keeps the thoughts, or rows whose trained reply is the last turn; count "
+        "the thoughts in a decoded row",
+        "one reply of the data beside the same reply in a decoded row",
+        kinds=("template",),
+        harm=WRONG,
+        speaks_of=OF_LABELS,
     ),
     Cause(
         "each_worker_reads_all",

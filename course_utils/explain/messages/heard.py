@@ -75,6 +75,7 @@ class Heard:
     _out_of_memory_at: int = 0  # entries that stood before the last such message
     _resumed_at: int = -1  # entries that stood before the last line that says so
     _entry_at: str = ""  # where the last entry stands
+    _first_entry: int = 0  # the place of the first entry
     _told: set[str] = field(default_factory=set)  # lines that are a sentence with entries in it
 
     def begin_anew(self) -> None:
@@ -90,6 +91,7 @@ class Heard:
         self._complaints.hear(part)
         if isinstance(part, Entry):
             self._entry_at = part.where
+            self._first_entry = self._first_entry or place(part)
         else:
             if part.where == self._entry_at and is_prose(part.text):
                 self._told.add(part.where)
@@ -104,9 +106,16 @@ class Heard:
                 kept = replace(one, key="predictions_kept", for_it=(one.for_it[0], said))
                 self._spoken.setdefault(kept.key, kept)
                 continue
+            if one.cause.harm == ENDED and self._is_before_the_run(one.key):
+                self._spoken[one.key] = one  # what the run goes on behind, and then meets again
             self._spoken.setdefault(one.key, one)
             if one.key == "cuda_memory":
                 self._out_of_memory_at = num_entries
+
+    def _is_before_the_run(self, key: str) -> bool:
+        """Whether that was said before the first entry, as in the title of a report."""
+        held = self._spoken.get(key)
+        return held is not None and place(held.at) < self._first_entry
 
     def findings(self, log: Log) -> Iterator[Finding]:
         """What was said outright."""

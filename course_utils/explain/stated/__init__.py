@@ -19,8 +19,10 @@ from course_utils.explain.stated.calls.trained import wrong_in_what_is_trained
 from course_utils.explain.stated.evaluations.benchmarks import turned_round
 from course_utils.explain.stated.evaluations.comparisons import compared
 from course_utils.explain.stated.evaluations.judged_by_step import judged_worse_by_step
+from course_utils.explain.stated.evaluations.no_loss_judged import no_loss_judged
 from course_utils.explain.stated.evaluations.one_shard import same_part_judged
 from course_utils.explain.stated.evaluations.read_in_part import number_read_in_part
+from course_utils.explain.stated.evaluations.unshifted_metric import unshifted_metric
 from course_utils.explain.stated.labels.cut_ends import ends_cut
 from course_utils.explain.stated.labels.cut_rows import cut_rows
 from course_utils.explain.stated.labels.image_prompts import counted_without_the_images
@@ -28,10 +30,16 @@ from course_utils.explain.stated.labels.label_types import not_masked, text_as_b
 from course_utils.explain.stated.labels.labels_counted import none_is_counted
 from course_utils.explain.stated.labels.learnt_ends import another_end
 from course_utils.explain.stated.labels.listed_rows import end_hidden_as_padding
-from course_utils.explain.stated.labels.mask_marks import all_is_learnt, mark_in_no_row
+from course_utils.explain.stated.labels.mask_marks import (
+    all_is_learnt,
+    mark_in_no_row,
+    marks_found_nothing,
+)
+from course_utils.explain.stated.labels.no_end_added import no_end_added
 from course_utils.explain.stated.labels.packed_code import packed_without_bounds
 from course_utils.explain.stated.labels.pad_hides_end import pad_hides_end
 from course_utils.explain.stated.labels.padding_free import joined_without_flash
+from course_utils.explain.stated.labels.padding_in_labels import padding_in_labels
 from course_utils.explain.stated.labels.prefix_mask import shifted_by_thoughts
 from course_utils.explain.stated.labels.prompt_again import prompt_again
 from course_utils.explain.stated.labels.rolled_labels import rolled_after_the_split
@@ -57,6 +65,7 @@ from course_utils.explain.stated.replies.seeded_rounds import one_seed_each_roun
 from course_utils.explain.stated.replies.stop_strings import reasoning_cut
 from course_utils.explain.stated.replies.tiled_groups import groups_of_other_prompts
 from course_utils.explain.stated.replies.unsent_buffers import router_bias_left
+from course_utils.explain.stated.rows.batch_as_one_row import batch_as_one_row
 from course_utils.explain.stated.rows.cut_pairs import cut_pairs
 from course_utils.explain.stated.rows.every_rank import each_reads_all
 from course_utils.explain.stated.rows.few_positives import copies_in_the_batch
@@ -70,6 +79,7 @@ from course_utils.explain.stated.rows.name_orders import (
 from course_utils.explain.stated.rows.overlap_counted import counted_in_both
 from course_utils.explain.stated.rows.pairs_by_order import turned_by_its_order
 from course_utils.explain.stated.rows.pairs_shown import worse_one_chosen
+from course_utils.explain.stated.rows.reply_column import reply_column
 from course_utils.explain.stated.rows.set_order import numbered_by_a_set
 from course_utils.explain.stated.rows.shrunk_images import text_too_small
 from course_utils.explain.stated.rows.sibling_rows import siblings_in_a_batch
@@ -95,12 +105,15 @@ from course_utils.explain.stated.served.served_template import another_template
 from course_utils.explain.stated.served.serving import served
 from course_utils.explain.stated.served.tables_left_out import tables_left_out
 from course_utils.explain.stated.served.templates import templates
+from course_utils.explain.stated.served.thinking_switched_on import thinking_switched_on
+from course_utils.explain.stated.served.thoughts_dropped import thoughts_dropped
 from course_utils.explain.stated.served.tied_tables import tie_lost
 from course_utils.explain.stated.served.token_ids import other_ids
 from course_utils.explain.stated.served.turn_not_opened import turn_not_opened
 from course_utils.explain.stated.steps.best_kept import worst_taken_for_best
 from course_utils.explain.stated.steps.class_weights import weights_in_another_order
 from course_utils.explain.stated.steps.divided_divergence import kl_over_the_words
+from course_utils.explain.stated.steps.few_of_the_rows import few_of_the_rows
 from course_utils.explain.stated.steps.forward_range import dead_in_float16, outside_of_float16
 from course_utils.explain.stated.steps.fresh_adapter import still_in_the_first_step
 from course_utils.explain.stated.steps.hangs import said_to_hang
@@ -211,6 +224,16 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     worst_taken_for_best,
     none_is_counted,
     same_part_judged,
+    no_loss_judged,
+    unshifted_metric,
+    marks_found_nothing,
+    reply_column,
+    thoughts_dropped,
+    thinking_switched_on,
+    no_end_added,
+    padding_in_labels,
+    batch_as_one_row,
+    few_of_the_rows,
     divided_by_the_padding,
     number_read_in_part,
     split_after_copies,
