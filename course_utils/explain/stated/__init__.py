@@ -63,6 +63,7 @@ from course_utils.explain.stated.rows.few_positives import copies_in_the_batch
 from course_utils.explain.stated.rows.held_out_rows import held_out_of_the_training_rows
 from course_utils.explain.stated.rows.index_before_shuffle import looked_up_by_an_old_number
 from course_utils.explain.stated.rows.label_maps import numbered_in_each_file
+from course_utils.explain.stated.rows.longer_chosen import longer_is_better
 from course_utils.explain.stated.rows.name_orders import (
     counted_from_another_number,
     names_in_two_orders,
@@ -140,6 +141,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     rows_without_label,
     cut_rows,
     cut_pairs,
+    longer_is_better,
     text_as_bool,
     opened_by_the_prompt,
     defaults_of_the_model,
