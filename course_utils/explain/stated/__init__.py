@@ -40,6 +40,7 @@ from course_utils.explain.stated.labels.rows_one_by_one import rows_one_by_one
 from course_utils.explain.stated.labels.shifted_twice import moved_twice
 from course_utils.explain.stated.labels.shown_lists import end_without_label
 from course_utils.explain.stated.labels.shown_rows import rows_without_label, shown_rows
+from course_utils.explain.stated.labels.tails_shown import tail_without_end
 from course_utils.explain.stated.labels.tools_in_mask import tools_in_the_mask
 from course_utils.explain.stated.replies.clip_range import narrow_for_tokens
 from course_utils.explain.stated.replies.one_of_several import reaches_one
@@ -158,6 +159,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     all_is_learnt,
     mark_in_no_row,
     ends_cut,
+    tail_without_end,
     cut_at_own_length,
     remembered_without_the_reply,
     kept_without_the_tokenizer,

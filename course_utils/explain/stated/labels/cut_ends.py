@@ -46,7 +46,7 @@ _DROPS = re.compile(
     r"excess_length_strategy\W+drop",
     re.IGNORECASE,
 )
-_RUNS_ON = re.compile(
+RUNS_ON = re.compile(
     r"\b(?:finish_?(?:reason)?|stop_reason|reason)['\"]?\W{1,4}(?:length|max)\b|"
     r"\bnever (?:stops?|ends?|closes?|finish\w*)|\bthinks?\b.{0,6}\bforever\b|"
     r"\b(?:does|do|did)(?: not|n't) (?:stop|end|close)\b|\bno (?:</think>|(?:eos|end)\b)|"
@@ -73,7 +73,7 @@ LONGER = (
 def ends_cut(beside: Beside, log: Log) -> Iterator[Finding]:
     """What shows that most rows reach the limit, and replies that do not end."""
     limit = beside.printed("max_length")
-    runs_on = beside.matching(_RUNS_ON)
+    runs_on = beside.matching(RUNS_ON)
     if limit is None or not limit.number or limit.number < 64 or runs_on is None:
         return
     if log.kind() != "supervised" or beside.matching(_DROPS):

@@ -45,7 +45,7 @@ def another_end(beside: Beside, _log: Log) -> Iterator[Finding]:
     """The labels end with a token that the printed eos is not, and replies run on."""
     learnt = _last(beside, _LEARNT)
     stops = _last(beside, _STOPS) or _last(beside, _STOP_IDS)
-    runs_on = beside.matching(_RUNS_ON) or _complained(beside)
+    runs_on = beside.matching(_RUNS_ON) or complained(beside)
     if learnt is None or stops is None or runs_on is None:
         return
     (line, end), (other, stop) = learnt, stops
@@ -64,7 +64,7 @@ def another_end(beside: Beside, _log: Log) -> Iterator[Finding]:
     yield Finding("stops_elsewhere", WEIGHT, line, proof, why=why, advice=advice)
 
 
-def _complained(beside: Beside) -> tuple[Line, str] | None:
+def complained(beside: Beside) -> tuple[Line, str] | None:
     """What the writer says of replies that do not stop."""
     pattern = next(one for one, keys in COMPLAINTS if "stops_elsewhere" in keys)
     found = ((line, pattern.search(line.text)) for line in beside.told())
