@@ -34,6 +34,7 @@ from course_utils.explain.stated.labels.pad_hides_end import pad_hides_end
 from course_utils.explain.stated.labels.padding_free import joined_without_flash
 from course_utils.explain.stated.labels.prefix_mask import shifted_by_thoughts
 from course_utils.explain.stated.labels.prompt_again import prompt_again
+from course_utils.explain.stated.labels.prompt_in_reply import reply_holds_the_prompt
 from course_utils.explain.stated.labels.rolled_labels import rolled_after_the_split
 from course_utils.explain.stated.labels.rows_at_the_limit import rows_at_the_limit
 from course_utils.explain.stated.labels.rows_one_by_one import rows_one_by_one
@@ -130,6 +131,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     judged_worse_by_step,
     rows_one_by_one,
     prompt_again,
+    reply_holds_the_prompt,
     rate_of_before,
     another_prompt,
     joined_without_flash,
