@@ -90,6 +90,7 @@ from course_utils.explain.stated.served.new_tokens import new_tokens_left
 from course_utils.explain.stated.served.principal_adapter import base_counts_twice
 from course_utils.explain.stated.served.prompt_lengths import prompt_is_shorter
 from course_utils.explain.stated.served.rope_written import base_not_read
+from course_utils.explain.stated.served.scored_bare import scored_without_template
 from course_utils.explain.stated.served.served_adapter import without_effect
 from course_utils.explain.stated.served.served_base import base_is_asked
 from course_utils.explain.stated.served.served_prompt import another_prompt
@@ -134,6 +135,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     reply_holds_the_prompt,
     rate_of_before,
     another_prompt,
+    scored_without_template,
     joined_without_flash,
     outside_of_float16,
     dead_in_float16,
