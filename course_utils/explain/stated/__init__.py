@@ -117,6 +117,7 @@ from course_utils.explain.stated.steps.plans import plans
 from course_utils.explain.stated.steps.resumed_rate import rate_of_before
 from course_utils.explain.stated.steps.sharded_norm import clipped_by_shard
 from course_utils.explain.stated.steps.skipped_batches import skipped_by_steps
+from course_utils.explain.stated.steps.summed_divergence import kl_over_the_positions
 from course_utils.explain.stated.steps.teacher_entropy import entropy_is_the_floor
 
 RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
@@ -187,6 +188,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     groups_of_other_prompts,
     copies_in_the_batch,
     kl_over_the_words,
+    kl_over_the_positions,
     numbered_by_a_set,
     one_seed_each_round,
     penalised_from_the_start,
