@@ -38,6 +38,7 @@ from course_utils.explain.rules import (
     nonfinite,
     older_in_queue,
     one_candidate,
+    one_class_counted,
     one_seed,
     past_the_end,
     policy,
@@ -95,6 +96,7 @@ BESIDE_SETTINGS = (
     *(warm_up, adapter_rate, reference_by_place, one_seed, mean_of_means),
     *(value_clip, sorted_rows, older_in_queue, reference_reloaded, rate_at_floor),
     *(cached_replies, kept_of_another, whole_at_adapter_rate, simpo_beta),
+    one_class_counted,
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,
