@@ -39,7 +39,11 @@ def test_a_head_under_another_key_is_named(lines):
     "lines",
     [
         [warned("LlamaForSequenceClassification", "./rm-7b"), *PPO],
-        ["--reward_model_path ./ranker", warned("Qwen2ForSequenceClassification", "./ranker"), *PPO],
+        [
+            "--reward_model_path ./ranker",
+            warned("Qwen2ForSequenceClassification", "./ranker"),
+            *PPO,
+        ],
     ],
 )
 def test_a_head_that_is_drawn_where_it_only_scores_is_named(lines):
@@ -66,7 +70,13 @@ def test_a_head_that_was_saved_apart_is_named(lines):
         [warned("CriticModel", "./rm-7b", "value_head.weight"), *PPO],
         [warned("LlamaForTokenClassification", "./sft-7b"), *PPO],
         [warned(), *TRAIN, *KEYS[:2]],
-        [*TRAIN, SAVES, LOADS, "rm.score.load_state_dict(torch.load('reward_head.pt'))", "acc 0.50"],
+        [
+            *TRAIN,
+            SAVES,
+            LOADS,
+            "rm.score.load_state_dict(torch.load('reward_head.pt'))",
+            "acc 0.50",
+        ],
         [*TRAIN, SAVES, "rm = RewardModel(out)", "acc 0.79"],
     ],
 )

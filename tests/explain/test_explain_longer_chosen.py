@@ -28,7 +28,11 @@ FLAT_TABLE = [
     "lines",
     [
         [IN_MOST, *ROWS, *TABLE],
-        ["chosen avg 512 tokens / rejected avg 221 tokens", *ROWS, "reply length 301 -> 894 tokens"],
+        [
+            "chosen avg 512 tokens / rejected avg 221 tokens",
+            *ROWS,
+            "reply length 301 -> 894 tokens",
+        ],
         [
             ">>> (ds['len_chosen'] > ds['len_rejected']).mean()",
             "0.884",

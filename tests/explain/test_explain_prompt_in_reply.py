@@ -1,4 +1,4 @@
-"""Replies that begin with the prompt beside a prompt column, and those that are cut or extracted."""
+"""Replies that begin with the prompt beside a prompt column, and those that are cut."""
 
 import pytest
 

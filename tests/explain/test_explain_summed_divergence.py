@@ -12,7 +12,7 @@ CODE = [
 SUM = [*CODE[:2], "kd = F.kl_div(s, t, reduction='sum') / student_logits.shape[0]"]
 SHAPE = ["print(logits.shape)", "torch.Size([4, 1024, 151936])"]
 FLAT = [*CODE[:2], 'kd = F.kl_div(s.view(-1, V), t.view(-1, V), reduction="batchmean")']
-MASKED = [*CODE[:2], 's, t = s[mask], t[mask]', CODE[2]]
+MASKED = [*CODE[:2], "s, t = s[mask], t[mask]", CODE[2]]
 DIVIDED = [*CODE[:2], f"{CODE[2]} / mask.sum()"]
 
 

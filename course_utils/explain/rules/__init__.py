@@ -31,6 +31,7 @@ from course_utils.explain.rules import (
     looks_worse,
     looks_wrong,
     loss_of_kl,
+    mean_logps,
     mean_of_means,
     measured,
     micro_batches,
@@ -47,6 +48,7 @@ from course_utils.explain.rules import (
     printed,
     probabilities,
     rate_at_floor,
+    rate_of_sft,
     rates,
     reference_by_place,
     reference_reloaded,
@@ -96,7 +98,7 @@ BESIDE_SETTINGS = (
     *(warm_up, adapter_rate, reference_by_place, one_seed, mean_of_means),
     *(value_clip, sorted_rows, older_in_queue, reference_reloaded, rate_at_floor),
     *(cached_replies, kept_of_another, whole_at_adapter_rate, simpo_beta),
-    one_class_counted,
+    *(one_class_counted, mean_logps, rate_of_sft),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,

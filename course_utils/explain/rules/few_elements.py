@@ -39,7 +39,8 @@ _ANSWER = re.compile(r"^\W*(?:tensor\()?(?P<share>0?\.\d+(?:e-?\d+)?|\d(?:\.\d+)
 _SHARE = re.compile(
     r"\b(?:share|fraction|frac|part|ratio|proportion)\b[^\n\d]{0,60}?"
     r"(?:differ|chang|mov|updat)\w*[^\n\d]{0,40}(?P<share>0?\.\d+(?:e-?\d+)?)(?! ?%)|"
-    r"(?P<also>0?\.\d+(?:e-?\d+)?) of (?:all |the |its |our )*(?:elements?|weights?|param\w*|values?)"
+    r"(?P<also>0?\.\d+(?:e-?\d+)?) of (?:all |the |its |our )*(?:elements?|weights?|param\w*|"
+    r"values?)"
     r"\b[^.;,\n]{0,30}?\b(?:differ|chang|mov|updat)\w*",
     re.IGNORECASE,
 )

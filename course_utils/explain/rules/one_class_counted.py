@@ -12,8 +12,10 @@ from course_utils.explain.paste.entries import Line, plain_number, share
 from course_utils.explain.paste.log import Log, finite
 
 _PERCENTS = re.compile(
-    r"\b(?P<name>true|false|good|bad|pos\w*|neg\w*|right|wrong|correct|incorrect|yes|no|\d|class ?\d|"
-    r"safe|unsafe|normal|[A-Za-z]\w{2,15})\b['\"]?\s*[:=]?\s*(?:\d[\d,]*[\s(]+)?\(?(?<![\d.])(?P<part>\d{1,2}(?:\.\d+)?) ?%",
+    r"\b(?P<name>true|false|good|bad|pos\w*|neg\w*|right|wrong|correct|incorrect|yes|no|\d|"
+    r"class ?\d|"
+    r"safe|unsafe|normal|[A-Za-z]\w{2,15})\b['\"]?\s*[:=]?\s*(?:\d[\d,]*[\s(]+)?\(?(?<![\d.])"
+    r"(?P<part>\d{1,2}(?:\.\d+)?) ?%",
     re.IGNORECASE,
 )
 _OF_LABELS = re.compile(r"\blabels?\b|\bclass\w*|\bsteps?\b.*%|\bbalance\b|\bdistribution\b", re.I)
@@ -39,10 +41,13 @@ _NAMED = re.compile(
 _MATRIX = re.compile(
     r"\[\[\s*(?P<a>\d+)[,\s]+(?P<b>\d+)\s*\][,\s]*\[\s*(?P<c>\d+)[,\s]+(?P<d>\d+)\s*\]\]"
 )
-_ROW = re.compile(r"^\W*(?P<label>[A-Za-z][\w ()/=+-]*?)?[\s|:\[]+(?P<a>\d+)[\s|,]+(?P<b>\d+)[\s|\]]*$")
+_ROW = re.compile(
+    r"^\W*(?P<label>[A-Za-z][\w ()/=+-]*?)?[\s|:\[]+(?P<a>\d+)[\s|,]+(?P<b>\d+)[\s|\]]*$"
+)
 _NAMES_MATRIX = re.compile(r"\bconfusion\b|\bpred\w*\b.*\bpred\w*\b|\b(?:true|actual|gold)\b", re.I)
 _REPORT = re.compile(
-    r"^\W*(?P<label>[\w+.-]+(?: [\w-]+)?)\s+(?P<p>[01]\.\d+)\s+(?P<r>[01]\.\d+)\s+[01]\.\d+\s+(?P<n>\d+)\s*$"
+    r"^\W*(?P<label>[\w+.-]+(?: [\w-]+)?)\s+(?P<p>[01]\.\d+)\s+(?P<r>[01]\.\d+)"
+    r"\s+[01]\.\d+\s+(?P<n>\d+)\s*$"
 )
 _RARE = r"\b(?:bad|neg\w*|wrong|incorrect|false|minority|rare|errors?)\b"
 _RECALL = re.compile(
@@ -147,9 +152,9 @@ def _never_said(lines: list[Line]) -> Iterator[Counted]:
         if first and second and _NAMES_MATRIX.search(above):
             cells = (float(row[n]) for row in (first, second) for n in "ab")
             yield from _of_matrix(line, *cells)
-        if found := _RECALL.search(line.text):
-            if float(found["a"] or found["b"]) <= NEVER:
-                yield line, 0.0, f"its recall is nearly 0 ({found[0]})"
+        recall = _RECALL.search(line.text)
+        if recall and float(recall["a"] or recall["b"]) <= NEVER:
+            yield line, 0.0, f"its recall is nearly 0 ({recall[0]})"
     rows = [(line, m) for line in lines if (m := _REPORT.match(line.text))]
     rows = [(line, m) for line, m in rows if not _AVERAGES.search(m["label"])]
     missed = [(x, m) for x, m in rows if float(m["r"]) <= NEVER and int(m["n"]) >= FEWEST]

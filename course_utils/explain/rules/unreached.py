@@ -21,10 +21,13 @@ _KEY = re.compile(
     r"(?<![\w.])(?P<name>(?:\w+\.)*(?:v_head|value_head|score|reward_head|rm_head|regression_head|"
     r"value_proj|classifier|scalar_head)\.(?:\w+\.)*(?:weight|bias))(?![\w.])"
 )
-_OF_TABLE = re.compile(r"(?<![\w.])(?:model\.|transformer\.)+(?:embed_tokens|norm|wte|ln_f|layers\.\d)\S*")
+_OF_TABLE = re.compile(
+    r"(?<![\w.])(?:model\.|transformer\.)+(?:embed_tokens|norm|wte|ln_f|layers\.\d)\S*"
+)
 _REWARD_PATH = re.compile(
     r"(?:--|\b)(?:reward_pretrain|reward_model(?:_path|_name_or_path|\.path|\.model\.path)?|"
-    r"reward_funcs|rm_(?:path|model|pretrain)|remote_rm_path)['\"]?\s*[=: ]\s*['\"]?(?P<path>[^\s'\",]+)"
+    r"reward_funcs|rm_(?:path|model|pretrain)|"
+    r"remote_rm_path)['\"]?\s*[=: ]\s*['\"]?(?P<path>[^\s'\",]+)"
 )
 _REWARD_MODEL = re.compile(r"reward|(?<![a-z])rm(?![a-z])", re.IGNORECASE)
 _CRITIC = re.compile(r"critic|value[ _]?model", re.IGNORECASE)
@@ -133,7 +136,9 @@ def _drawn_in_use(log: Log, beside: Beside) -> Finding | None:
     asked = {m["path"] for line in beside.words for m in _REWARD_PATH.finditer(line.text)}
     for line, new in _drawn(beside):
         path = _DRAWN.search(line.text)["path"]
-        is_reward = path in asked or _REWARD_MODEL.search(f"{line.text.split('checkpoint')[0]} {path}")
+        is_reward = path in asked or _REWARD_MODEL.search(
+            f"{line.text.split('checkpoint')[0]} {path}"
+        )
         if not is_reward or _CRITIC.search(line.text):
             continue
         proof = (f"{line.where}: {new[1]} of {path} is newly initialized", *_by_chance(log, beside))

@@ -78,6 +78,7 @@ from course_utils.explain.stated.rows.shrunk_images import text_too_small
 from course_utils.explain.stated.rows.sibling_rows import siblings_in_a_batch
 from course_utils.explain.stated.rows.small_integers import ids_cut
 from course_utils.explain.stated.rows.split_after import split_after_copies
+from course_utils.explain.stated.rows.split_by_pair import split_by_pair
 from course_utils.explain.stated.rows.tokens_kept import kept_without_the_tokenizer
 from course_utils.explain.stated.rows.two_starts import two_starts
 from course_utils.explain.stated.served.adapter_of_zeros import saved_before_it_learnt
@@ -224,6 +225,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     divided_by_the_padding,
     number_read_in_part,
     split_after_copies,
+    split_by_pair,
     counted_in_both,
     tools_in_the_mask,
     wrong_tokens,

@@ -29,7 +29,8 @@ _LENGTHS = re.compile(
     re.IGNORECASE,
 )
 _LENGTHS_BEHIND = re.compile(
-    r"(?<![\w.])(?P<n>\d[\d,]*(?:\.\d+)?)(?P<k> ?k\b)?(?: tok\w*)? (?:on average|in the (?:mean|median)|"
+    r"(?<![\w.])(?P<n>\d[\d,]*(?:\.\d+)?)(?P<k> ?k\b)?(?: tok\w*)? (?:on average|"
+    r"in the (?:mean|median)|"
     r"(?:at )?(?:the )?(?:median|mean|p50))\b",
     re.IGNORECASE,
 )
@@ -40,7 +41,8 @@ _PART_OVER = re.compile(
     re.IGNORECASE,
 )
 _OVER_PART = re.compile(
-    r"(?:\b(?:over|above|longer than|exceed\w*|beyond)\b|>)[^\d\n]{0,15}(?P<limit>\d[\d,]*)(?P<k> ?k\b)?"
+    r"(?:\b(?:over|above|longer than|exceed\w*|beyond)\b|"
+    r">)[^\d\n]{0,15}(?P<limit>\d[\d,]*)(?P<k> ?k\b)?"
     r"[^\d\n%]{0,30}?[:=(,]?\s*(?P<part>\d{1,3}(?:\.\d+)?) ?%",
     re.IGNORECASE,
 )
@@ -199,10 +201,10 @@ def _part_above(beside: Beside, limit: Setting) -> Iterator[str]:
                 return
     for line, below in pairwise(beside.words):
         asked, answer = _ASKS_OVER.search(line.text), _SHARE.match(below.text)
-        if asked and answer and float(answer["part"]) > MOST:
-            if float(asked["limit"]) == limit.number:
-                yield f"{below.where} answers {answer['part']} to {line.text.strip()[:MAX_QUOTE]}"
-                return
+        is_most = asked and answer and float(answer["part"]) > MOST
+        if is_most and float(asked["limit"]) == limit.number:
+            yield f"{below.where} answers {answer['part']} to {line.text.strip()[:MAX_QUOTE]}"
+            return
 
 
 def _by_default(beside: Beside) -> Setting | None:

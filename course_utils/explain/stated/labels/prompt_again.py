@@ -12,7 +12,8 @@ _SHOWS = re.compile(
     r"(?!.*(?:generat|output|sampl))(?:\bdecode\(.*(?:(?:chosen|rejected|prompt)_)?input_ids\b|"
     r"^\W*(?:chosen|rejected)_inputs?\s*:|^\W*inputs\s*:\s*$|"
     r".*\b(?:prompt|chosen|rejected)_(?:input_)?ids\b.*(?:decoded|as text)\b.*:?\s*$|"
-    r"^\W*(?:\w+ )?(?:decoded|detokeni[sz]ed)\b.*\b(?:row|batch|example|pair|chosen|rejected)\b.*:\s*$|"
+    r"^\W*(?:\w+ )?(?:decoded|detokeni[sz]ed)\b.*\b(?:row|batch|example|pair|chosen|"
+    r"rejected)\b.*:\s*$|"
     r".*\b(?:row|batch|example|pair)\b.*\b(?:decoded|detokeni[sz]ed)\b\W*$)",
     re.IGNORECASE,
 )

@@ -33,7 +33,8 @@ _OF_REPLIES = re.compile(r"chosen|rejected|completion|messages|repl|response")
 _REPEATS = re.compile(
     r"\b(?:repeat|echo|restat|recit|cop(?:y|ie)|parrot)\w*\b.{0,60}"
     r"\b(?:questions?|prompts?|users?|instructions?|inputs?|human)\b|"
-    r"\b(?:questions?|prompts?|instructions?|human turn)\b.{0,30}\b(?:twice|again|first|once more)\b|"
+    r"\b(?:questions?|prompts?|instructions?|human turn)\b.{0,30}\b(?:twice|again|first|"
+    r"once more)\b|"
     r"\b(?:starts?|begins?)\b (?:with|by) .{0,20}\b(?:questions?|prompts?|human|instructions?)\b",
     re.IGNORECASE,
 )

@@ -20,19 +20,27 @@ _NAMES_TAIL = re.compile(
 )
 _TEXT = re.compile(r"^\W*(?P<text>['\"\[].*\w.*['\"\]])\W*$")
 _SPECIAL = re.compile(r"<[^<>\s]{1,30}>|\[/?[A-Z]+\]")
-_GENERATED = re.compile(r"\bprompts?(?:_\w+)?\b|\bgen\w*|\bout(?:put)?s?\b|\bpred\w*|\bsample", re.I)
-_ASKS_COUNT = re.compile(r"(?=.*-1\]\)?(?:\.item\(\))?\s*(?:==|\bin\b))(?=.*\b(?:sum|count|mean|any|len)\()", re.I)
+_GENERATED = re.compile(
+    r"\bprompts?(?:_\w+)?\b|\bgen\w*|\bout(?:put)?s?\b|\bpred\w*|\bsample", re.I
+)
+_ASKS_COUNT = re.compile(
+    r"(?=.*-1\]\)?(?:\.item\(\))?\s*(?:==|\bin\b))(?=.*\b(?:sum|count|mean|any|len)\()", re.I
+)
 _NONE = re.compile(
     r"^\W*(?:tensor\()?(?:0(?:\.0+)?|False)\b(?:\W+\d[\d,]*)?\W*$|^\W*Counter\(\{False: \d+\}\)"
 )
-_OF_TRAINING = re.compile(r"chosen|rejected|label|\brows?\b|pairs?\b|train|input_ids", re.IGNORECASE)
+_OF_TRAINING = re.compile(
+    r"chosen|rejected|label|\brows?\b|pairs?\b|train|input_ids", re.IGNORECASE
+)
 _COUNTED = re.compile(
-    r"\b(?:end(?:s|ing)?|eos\w*|eot\w*|last)\b[^\n]{0,60}?(?<![\d.,])0 ?(?:/|of|out of) ?(?P<a>\d[\d,]*)|"
+    r"\b(?:end(?:s|ing)?|eos\w*|eot\w*|last)\b[^\n]{0,60}?(?<![\d.,])0 ?(?:/|of|"
+    r"out of) ?(?P<a>\d[\d,]*)|"
     r"(?<![\d.,])0 ?(?:/|of|out of) ?(?P<b>\d[\d,]*)[^\n]{0,60}\b(?:end(?:s|ing)?|eos\w*|eot\w*)\b",
     re.IGNORECASE,
 )
 _CUT_AT_LENGTH = re.compile(
-    r"\bfinish_reason\b.*\blength\b|\blength\W{1,3}\d{2,3} ?%|\b(?:keeps? (?:on|going|writing)|goes on|"
+    r"\bfinish_reason\b.*\blength\b|\blength\W{1,3}\d{2,3} ?%|\b(?:keeps? (?:on|going|writing)|"
+    r"goes on|"
     r"rambl\w+|runs? on)\b",
     re.IGNORECASE,
 )

@@ -13,10 +13,14 @@ from course_utils.explain.paste.side_tables import side_tables
 
 _PART = r"(?P<{}>\d{{1,3}}(?:\.\d+)? ?%|0?\.\d+|1\.0+)"
 _LONGER_IN = re.compile(
-    r"\bchosen\b[^\n\d%]{0,60}\blonger\b[^\n\d]{0,40}" + _PART.format("a") + "|"
-    + _PART.format("b") + r"[^\n\d]{0,60}\bchosen\b[^\n\d]{0,60}\blonger\b|"
+    r"\bchosen\b[^\n\d%]{0,60}\blonger\b[^\n\d]{0,40}"
+    + _PART.format("a")
+    + "|"
+    + _PART.format("b")
+    + r"[^\n\d]{0,60}\bchosen\b[^\n\d]{0,60}\blonger\b|"
     r"\b(?:len|n?_?tok)[^\n]{0,30}chosen[^\n]{0,30}>[^\n]{0,40}rejected[^\n]{0,40}?[=:#>\s]\s*"
-    + _PART.format("c") + r"|\blong(?:er|est)\b[-'\" _]{1,3}(?:wins|one|reply|response|answer|baseline|"
+    + _PART.format("c")
+    + r"|\blong(?:er|est)\b[-'\" _]{1,3}(?:wins|one|reply|response|answer|baseline|"
     r"heuristic|is better|always|alone)\b[^\n\d]{0,40}" + _PART.format("d"),
     re.IGNORECASE,
 )
@@ -27,7 +31,9 @@ _LENGTHS = re.compile(
     r"\brejected\w*\b[^\n\d]{0,30}(?P<b>\d[\d,]*(?:\.\d+)?)(?![\d.]*%)",
     re.IGNORECASE,
 )
-_OF_LENGTH = re.compile(r"\b\w*(?:tok(?:en)?s?|len(?:gth)?s?|words|chars|characters)\b", re.IGNORECASE)
+_OF_LENGTH = re.compile(
+    r"\b\w*(?:tok(?:en)?s?|len(?:gth)?s?|words|chars|characters)\b", re.IGNORECASE
+)
 _NOT_A_MEAN = re.compile(r"max|limit|new|/s\b|per sec", re.IGNORECASE)
 _UNIT = r"(?:\s*(?:tok\w*|words|chars|characters))?(?:\s*\([^)\d]*\))?"
 _ARROW = re.compile(
@@ -47,8 +53,11 @@ _STAGES = (  # the stage named in front of its number, or behind it
 )
 _CONTROLLED = re.compile(r"\bLC\b|length[- ]controlled", re.IGNORECASE)
 _SHORTER = re.compile(
-    r"\bshort(?:er|est)?\b[^\n\d%]{0,70}" + _PART.format("a") + "|"
-    + _PART.format("b") + r"[^\n\d]{0,60}\bshort(?:er|est)?\b",
+    r"\bshort(?:er|est)?\b[^\n\d%]{0,70}"
+    + _PART.format("a")
+    + "|"
+    + _PART.format("b")
+    + r"[^\n\d]{0,60}\bshort(?:er|est)?\b",
     re.IGNORECASE,
 )
 _COUNTS_LENGTH = re.compile(

@@ -21,17 +21,23 @@ _BY_TEMPLATE = re.compile(
     r"\b(?:train\w*|sft)\b.{0,60}\bchat[- ]?template\b|\blists? of (?:messages|dicts|turns)\b",
     re.IGNORECASE,
 )
-_OF_TRAINING = re.compile(r"\btrain\w*\b|\bsample\W{1,3}\d|\brow\W{1,3}\d|\bds\[|\bexample\W{1,3}\d", re.I)
+_OF_TRAINING = re.compile(
+    r"\btrain\w*\b|\bsample\W{1,3}\d|\brow\W{1,3}\d|\bds\[|\bexample\W{1,3}\d", re.I
+)
 _MARKS = re.compile(
     r"<\|(?:im_start|start_header_id|user|assistant|begin_of_text)\|>|\[INST\]|<start_of_turn>|"
     r"### ?(?:Instruction|Human|User)"
 )
 _NOT_SUCH = re.compile(r"\bgenerate\(|\bembed\w*\(|\bsentence_transformers\b")
-_TOKENIZES = re.compile(r"^(?:\w*tok\w*|(?:batch_)?encode\w*|\w*processor|\w*pipe\w*)$", re.IGNORECASE)
+_TOKENIZES = re.compile(
+    r"^(?:\w*tok\w*|(?:batch_)?encode\w*|\w*processor|\w*pipe\w*)$", re.IGNORECASE
+)
 _ALONE = re.compile(r"^\W*(?:np\.\w+\(|tensor\()?0?\.\d+\W*$")
 _LOSS = re.compile(r"\bloss\w*\W{1,4}[\d.]+", re.IGNORECASE)
 _SCORES = re.compile(r"\.logits|\.score\b|\brm\(|reward|\.end_scores|\bscores?\b")
-_NUMBER = re.compile(r"(?<![\w.-])(?:(?P<a>0?\.\d{2,})(?![\d.]*e-?\d)|(?P<b>\d\d(?:\.\d+)?) ?%)(?!\w)")
+_NUMBER = re.compile(
+    r"(?<![\w.-])(?:(?P<a>0?\.\d{2,})(?![\d.]*e-?\d)|(?P<b>\d\d(?:\.\d+)?) ?%)(?!\w)"
+)
 _OF_ACCURACY = re.compile(
     r"\bacc\w*|\beval\w*|\bscor\w*|\bhits?\b|\bmean\(|\bright\b|\bcorrect\b|\bpairs?\b|->|#", re.I
 )

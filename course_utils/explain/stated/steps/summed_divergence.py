@@ -17,10 +17,12 @@ from course_utils.explain.stated.steps.divided_divergence import (
 
 _FLAT = re.compile(
     r"\b(?:view|reshape)\(\s*-1\s*,|\bflatten\(|\brearrange\(|\bmasked_select\(|"
-    r"\[(?:\w*mask\w*|m|keep|valid\w*|idx|active\w*|\w*labels?\w* ?!= ?[-\w]+|[^\]\n]*!= ?-100[^\]\n]*)\]"
+    r"\[(?:\w*mask\w*|m|keep|valid\w*|idx|active\w*|\w*labels?\w* ?!= ?[-\w]+|"
+    r"[^\]\n]*!= ?-100[^\]\n]*)\]"
 )
 _PER_TOKEN = re.compile(
-    r"/ ?\(?\s*(?:\w*mask\w*\.|\w*tok\w*|\w*seq\w*|(?:\w+\.)?(?:size\(\s*1\s*\)|shape\[1\])|L\b|T_len|"
+    r"/ ?\(?\s*(?:\w*mask\w*\.|\w*tok\w*|\w*seq\w*|(?:\w+\.)?(?:size\(\s*1\s*\)|shape\[1\])|"
+    r"L\b|T_len|"
     r"(?:num|n)_(?:tok|valid|label|items))"
 )
 _THREE_AXES = re.compile(
@@ -28,8 +30,10 @@ _THREE_AXES = re.compile(
     r"(?:V|C|vocab\w*|words)\s*[\])]|\b(?:Size\(\[|shape\W{1,3}\(?)\d+, \d+, \d{4,6}[\])]"
 )
 _KD = re.compile(
-    r"(?<![\w/])(?P<name>(?:\w+[_/])?(?:kd|kld|kl|kl_?div\w*|distil\w*|soft)(?:[_ ]?(?:loss|term))?)['\"]?"
-    r"(?:\s*[=:]\s*|\s+(?:is |was |of |at )?)~?(?P<value>\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)\b(?! ?%)",
+    r"(?<![\w/])(?P<name>(?:\w+[_/])?(?:kd|kld|kl|kl_?div\w*|distil\w*|soft)(?:[_ ]?(?:loss|"
+    r"term))?)['\"]?"
+    r"(?:\s*[=:]\s*|\s+(?:is |was |of |"
+    r"at )?)~?(?P<value>\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)\b(?! ?%)",
     re.IGNORECASE,
 )
 _CE = re.compile(
@@ -43,7 +47,9 @@ _GROWS_WITH_LENGTH = re.compile(
     r"\b(?:seq\w*|len\w*|context|tokens)\b.{0,60}\b(?:twice|doubles?|2x|x2)\b",
     re.IGNORECASE,
 )
-_LENGTH = re.compile(r"\b(?:seq(?:_?len\w*|uence_len\w*)?|max_len\w*|block_size)\b\W{1,4}(?P<n>\d{3,5})\b")
+_LENGTH = re.compile(
+    r"\b(?:seq(?:_?len\w*|uence_len\w*)?|max_len\w*|block_size)\b\W{1,4}(?P<n>\d{3,5})\b"
+)
 LARGE, BESIDE_CE, ALONE, LIKELY, BEFORE = 20.0, 20.0, 200.0, (0.01, 12.0), 15
 SUMMED = (
     "the teacher's term is summed over the positions of a row: kl_div with {how} divides by the "
@@ -67,7 +73,11 @@ def kl_over_the_positions(beside: Beside, log: Log) -> Iterator[Finding]:
             continue
         code = whole(lines[number:], call.start())
         how = REDUCTION.search(code)
-        if not how or how["how"] not in ("batchmean", "sum") or not is_of_words(lines, number, code):
+        if (
+            not how
+            or how["how"] not in ("batchmean", "sum")
+            or not is_of_words(lines, number, code)
+        ):
             continue
         around = [one.text for one in lines[max(0, number - BEFORE) : number + 1]]
         if any(map(_FLAT.search, (*around, code))) or any(map(_PER_TOKEN.search, (*around, code))):
@@ -110,5 +120,9 @@ def _far_too_large(lines: list[Line], log: Log) -> tuple[Line | Entry, float, st
             least = BESIDE_CE * plain_number(other["value"]) if other else ALONE
             if term >= max(LARGE, least):
                 said = f"{found['name']} {term:g}"
-                return part, term, f"{said} beside {other['name']} {other['value']}" if other else said
+                return (
+                    part,
+                    term,
+                    f"{said} beside {other['name']} {other['value']}" if other else said,
+                )
     return None
