@@ -31,8 +31,8 @@ _TOLD = re.compile(
     re.IGNORECASE,
 )
 _ASKED = re.compile(
-    r"(?=.*(?:!=|\.ne\(|\bnot_equal\(|\bisclose\(|\bchanged\b|\bdiffer\w*))"
-    r"(?=.*(?:\.mean\(|numel|\blen\(|\.size\b|\bfrac\w*\())",
+    r"(?=.*(?:!=|\.ne\(|\bnot_equal\(|\bisclose\(|\w*changed\b|\bn?_?diff\w*))"
+    r"(?=.*(?:\.mean\(|numel|\blen\(|\.size\b|\bfrac\w*\(|\b(?:\w*changed|\w*diff\w*) ?/ ?\w))",
     re.IGNORECASE,
 )
 _ANSWER = re.compile(r"^\W*(?:tensor\()?(?P<share>0?\.\d+(?:e-?\d+)?|\d(?:\.\d+)?e-\d+|0\.0)\W*$")

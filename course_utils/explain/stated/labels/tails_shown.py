@@ -7,7 +7,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Line, plain_number
 from course_utils.explain.paste.log import Log
-from course_utils.explain.stated.labels.cut_ends import RUNS_ON
+from course_utils.explain.stated.labels.cut_ends import RUNS_ON, ends_cut
 from course_utils.explain.stated.labels.learnt_ends import IDS, complained
 
 _OF_ROWS = r"(?:chosen|rejected|labels?|completions?|responses?|answers?|targets?|input_ids|rows?)"
@@ -24,7 +24,8 @@ _GENERATED = re.compile(
     r"\bprompts?(?:_\w+)?\b|\bgen\w*|\bout(?:put)?s?\b|\bpred\w*|\bsample", re.I
 )
 _ASKS_COUNT = re.compile(
-    r"(?=.*-1\]\)?(?:\.item\(\))?\s*(?:==|\bin\b))(?=.*\b(?:sum|count|mean|any|len)\()", re.I
+    r"(?=.*-1\]\)?(?:\.item\(\))?\s*(?:==|\bin\b))(?=.*(?:\b(?:sum|count|mean|any|len|int)\(|\+=))",
+    re.I,
 )
 _NONE = re.compile(
     r"^\W*(?:tensor\()?(?:0(?:\.0+)?|False)\b(?:\W+\d[\d,]*)?\W*$|^\W*Counter\(\{False: \d+\}\)"
@@ -39,9 +40,8 @@ _COUNTED = re.compile(
     re.IGNORECASE,
 )
 _CUT_AT_LENGTH = re.compile(
-    r"\bfinish_reason\b.*\blength\b|\blength\W{1,3}\d{2,3} ?%|\b(?:keeps? (?:on|going|writing)|"
-    r"goes on|"
-    r"rambl\w+|runs? on)\b",
+    r"\bfinish_reason\b.*\blength\b|\blength\W{1,3}\d{2,3} ?%|\d ?% (?:\w+ )?length\b|"
+    r"\b(?:keeps? (?:on|going|writing)|goes on|forever|endless\w*|rambl\w+|runs? on)\b",
     re.IGNORECASE,
 )
 NEAR, ALL, LEAST, TAIL = 3, 50, 4, 40  # lines below; rows; letters of a tail, and its last part
@@ -69,6 +69,8 @@ def tail_without_end(beside: Beside, log: Log) -> Iterator[Finding]:
     counts = list(_counted(beside.words))
     if runs_on is None or len(tails) < len(shown) or not (tails or counts):
         return
+    if any(ends_cut(beside, log)):
+        return  # a limit has cut the ends away
     of_pairs = log.kind() == "preference" or any("chosen" in x.text for x, _ in tails + counts)
     what = f"what is shown of one ends in {tails[0][1][-TAIL:]}" if tails else counts[0][1]
     proof = [f"{line.where} shows the end of a row: {text[-TAIL:]}" for line, text in tails[:2]]

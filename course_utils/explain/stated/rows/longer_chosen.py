@@ -60,6 +60,7 @@ _SHORTER = re.compile(
     + r"[^\n\d]{0,60}\bshort(?:er|est)?\b",
     re.IGNORECASE,
 )
+_REWARD_MODEL = re.compile(r"\bRewardTrainer\b|\breward model\w*|\bRM\b|\btrain_rm\b")
 _COUNTS_LENGTH = re.compile(
     r"\bld_alpha\b|\bsimpo_gamma\b|length[_ -](?:penalt\w+|normali[sz]\w+)|\bld-?dpo\b|\br-dpo\b",
     re.IGNORECASE,
@@ -67,10 +68,11 @@ _COUNTS_LENGTH = re.compile(
 MOST, TIMES, GROWN, BELOW_A_COIN = 0.75, 1.5, 1.4, 0.45
 NEAR, FEWEST = 3, 20.0  # lines below a question; tokens of a mean
 LONGER_WINS = (
-    "chosen and rejected are told apart by their length: {how}, and the log-prob of a reply is a "
-    "sum over its tokens, so that 'longer is better' is the cheapest thing to learn. The model has "
-    "learnt that, and margin and accuracy do not show it"
+    "chosen and rejected are told apart by their length: {how}{sum}, so that 'longer is "
+    "better' is the cheapest thing to learn. The model has learnt that, and margin and accuracy do "
+    "not show it"
 )
+OF_A_SUM = ", and the log-prob of a reply is a sum over its tokens"
 BALANCE = (
     "balance the lengths in the pairs (drop or resample until the chosen one is longer in about "
     "half of them) and judge with a length-controlled score; or a loss that takes the length out "
@@ -87,7 +89,9 @@ def longer_is_better(beside: Beside, log: Log) -> Iterator[Finding]:
     if not effects:
         return
     proof = tuple(dict.fromkeys([line.says for line, _ in told] + effects))
-    why = LONGER_WINS.format(how="; ".join(how for _, how in told))
+    is_sum = not (log.scores_alone or beside.matching(_REWARD_MODEL))
+    shown = "; ".join(how for _, how in told)
+    why = LONGER_WINS.format(how=shown, sum=OF_A_SUM if is_sum else "")
     is_counted = any("in" in how.split()[:1] for _, how in told)
     yield Finding(
         "length_tells", 8.5 if is_counted else 7.2, told[0][0], proof, why=why, advice=BALANCE

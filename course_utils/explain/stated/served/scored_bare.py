@@ -34,7 +34,9 @@ _TOKENIZES = re.compile(
 )
 _ALONE = re.compile(r"^\W*(?:np\.\w+\(|tensor\()?0?\.\d+\W*$")
 _LOSS = re.compile(r"\bloss\w*\W{1,4}[\d.]+", re.IGNORECASE)
-_SCORES = re.compile(r"\.logits|\.score\b|\brm\(|reward|\.end_scores|\bscores?\b")
+_ACCURACY = re.compile(
+    r"\bacc\w*['\"]?\W{1,3}(?:(?P<a>0?\.\d{2,})|(?P<b>\d\d(?:\.\d+)?) ?%)(?!\w)", re.IGNORECASE
+)
 _NUMBER = re.compile(
     r"(?<![\w.-])(?:(?P<a>0?\.\d{2,})(?![\d.]*e-?\d)|(?P<b>\d\d(?:\.\d+)?) ?%)(?!\w)"
 )
@@ -87,8 +89,6 @@ def _trained(beside: Beside, scoring: tuple[Line, str]) -> Line | None:
 def _joined_by_hand(beside: Beside) -> tuple[Line, str] | None:
     """Where a text that is joined from two parts, without any mark, is tokenized to be scored."""
     code = list(statements(beside))
-    if not any(_SCORES.search(ast.unparse(one)) for _, one in code):
-        return None
     rendered = [ast.unparse(one) for _, one in code if "apply_chat_template(" in ast.unparse(one)]
     if rendered and not any(re.search(r"train|\bds\b|map\(", one) for one in rendered):
         return None  # the scoring may be what renders
@@ -152,6 +152,8 @@ def _fell(beside: Beside, log: Log) -> list[str]:
 
 
 def _shares(part: Line | Entry) -> Iterator[float]:
-    if isinstance(part, Line) and (_OF_ACCURACY.search(part.text) or _ALONE.match(part.text)):
+    if isinstance(part, Entry):
+        yield from (share(m["a"] or f"{m['b']}%") for m in _ACCURACY.finditer(part.text))
+    elif _OF_ACCURACY.search(part.text) or _ALONE.match(part.text):
         for found in _NUMBER.finditer(_LOSS.sub("", part.text)):
             yield share(found["a"] or f"{found['b']}%")
