@@ -83,7 +83,7 @@ def all_of_the_larger_class(log: Log, beside: Beside) -> Finding | None:
     never = next(_never_said(beside.words), None)
     counts = [one for one in _shares(beside.words) if LEAST <= one[1] < 1]
     same = next((one for one in counts if _stays_at(hits, one[1])), None)
-    alone = never and (_stays_at(hits, hits[-1]) if hits else never[1])
+    alone = never and (_stays_at(hits, never[1] or hits[-1]) if hits else never[1])
     if not same and not alone:
         return None
     at = (same or never)[0]
@@ -119,7 +119,7 @@ def _shares(lines: list[Line]) -> Iterator[Counted]:
         elif len(parts) == 1 and _OF_LABELS.search(line.text):
             most = max(parts[0], 1 - parts[0])
             yield line, most, f"{most:.1%} of the labels are of one class"
-        for counts in _counts(line.text):
+        for counts in () if _ROW.match(line.text) else _counts(line.text):
             if len(counts) == 2 and min(counts) > 0:
                 most = max(counts) / sum(counts)
                 yield line, most, f"{max(counts):g} of {sum(counts):g} labels are of one class"
