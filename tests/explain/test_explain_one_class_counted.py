@@ -50,6 +50,7 @@ def test_an_accuracy_that_is_a_share_is_named(counted):
         ["labels: good 51.0%, bad 49.0%", *rows(hits=0.51)],
         [*FOUND, *rows(hits=0.95, moves=0.003)],
         ["[[612, 584], [220, 18584]]", *rows(hits=0.95)],
+        ["it has 1153 of 1169 bad steps wrong", *rows(hits=0.9863)],
         [*MATRIX, *rows(hits=0.989)],  # of other rows than the accuracy
         ["94.0% of the answers are one word long", *rows(hits=0.951)],
     ],

@@ -22,7 +22,8 @@ _OF_LABELS = re.compile(r"\blabels?\b|\bclass\w*|\bsteps?\b.*%|\bbalance\b|\bdis
 _DICT = re.compile(r"(?:Counter\()?\{(?P<items>[^{}]+)\}\)?")
 _ITEM = re.compile(r"['\"]?(?P<name>[\w+-]+)['\"]?\s*:\s*(?P<n>\d[\d_,]*)(?=\s*(?:,|$))")
 _SOME_OF = re.compile(
-    r"(?<![\d.,])(?P<some>\d[\d,]{2,}) ?(?:/|of|out of) ?(?:the |all )?(?P<all>\d[\d,]{2,})"
+    r"(?<![\d.,])(?P<some>\d[\d,]{2,}) ?(?:/|of|out of) ?(?:the |all )?(?P<all>\d[\d,]{2,})\b"
+    r"(?! (?:good|bad|correct|incorrect|positive|negative|true|false|right|wrong)\b)"
     r"[^\n]{0,40}(?:\b(?:good|bad|correct|incorrect|positive|negative|true|false|right|wrong|labels?|"
     r"class|steps?)\b|['\"(][+-]['\")])",
     re.IGNORECASE,
