@@ -42,12 +42,14 @@ from course_utils.explain.stated.labels.padding_free import joined_without_flash
 from course_utils.explain.stated.labels.padding_in_labels import padding_in_labels
 from course_utils.explain.stated.labels.prefix_mask import shifted_by_thoughts
 from course_utils.explain.stated.labels.prompt_again import prompt_again
+from course_utils.explain.stated.labels.prompt_in_reply import reply_holds_the_prompt
 from course_utils.explain.stated.labels.rolled_labels import rolled_after_the_split
 from course_utils.explain.stated.labels.rows_at_the_limit import rows_at_the_limit
 from course_utils.explain.stated.labels.rows_one_by_one import rows_one_by_one
 from course_utils.explain.stated.labels.shifted_twice import moved_twice
 from course_utils.explain.stated.labels.shown_lists import end_without_label
 from course_utils.explain.stated.labels.shown_rows import rows_without_label, shown_rows
+from course_utils.explain.stated.labels.tails_shown import tail_without_end
 from course_utils.explain.stated.labels.tools_in_mask import tools_in_the_mask
 from course_utils.explain.stated.replies.clip_range import narrow_for_tokens
 from course_utils.explain.stated.replies.one_of_several import reaches_one
@@ -72,6 +74,7 @@ from course_utils.explain.stated.rows.few_positives import copies_in_the_batch
 from course_utils.explain.stated.rows.held_out_rows import held_out_of_the_training_rows
 from course_utils.explain.stated.rows.index_before_shuffle import looked_up_by_an_old_number
 from course_utils.explain.stated.rows.label_maps import numbered_in_each_file
+from course_utils.explain.stated.rows.longer_chosen import longer_is_better
 from course_utils.explain.stated.rows.name_orders import (
     counted_from_another_number,
     names_in_two_orders,
@@ -85,6 +88,7 @@ from course_utils.explain.stated.rows.shrunk_images import text_too_small
 from course_utils.explain.stated.rows.sibling_rows import siblings_in_a_batch
 from course_utils.explain.stated.rows.small_integers import ids_cut
 from course_utils.explain.stated.rows.split_after import split_after_copies
+from course_utils.explain.stated.rows.split_by_pair import split_by_pair
 from course_utils.explain.stated.rows.tokens_kept import kept_without_the_tokenizer
 from course_utils.explain.stated.rows.two_starts import two_starts
 from course_utils.explain.stated.served.adapter_of_zeros import saved_before_it_learnt
@@ -97,6 +101,7 @@ from course_utils.explain.stated.served.new_tokens import new_tokens_left
 from course_utils.explain.stated.served.principal_adapter import base_counts_twice
 from course_utils.explain.stated.served.prompt_lengths import prompt_is_shorter
 from course_utils.explain.stated.served.rope_written import base_not_read
+from course_utils.explain.stated.served.scored_bare import scored_without_template
 from course_utils.explain.stated.served.served_adapter import without_effect
 from course_utils.explain.stated.served.served_base import base_is_asked
 from course_utils.explain.stated.served.served_prompt import another_prompt
@@ -126,6 +131,7 @@ from course_utils.explain.stated.steps.plans import plans
 from course_utils.explain.stated.steps.resumed_rate import rate_of_before
 from course_utils.explain.stated.steps.sharded_norm import clipped_by_shard
 from course_utils.explain.stated.steps.skipped_batches import skipped_by_steps
+from course_utils.explain.stated.steps.summed_divergence import kl_over_the_positions
 from course_utils.explain.stated.steps.teacher_entropy import entropy_is_the_floor
 
 RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
@@ -141,8 +147,10 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     judged_worse_by_step,
     rows_one_by_one,
     prompt_again,
+    reply_holds_the_prompt,
     rate_of_before,
     another_prompt,
+    scored_without_template,
     joined_without_flash,
     outside_of_float16,
     dead_in_float16,
@@ -153,6 +161,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     rows_without_label,
     cut_rows,
     cut_pairs,
+    longer_is_better,
     text_as_bool,
     opened_by_the_prompt,
     defaults_of_the_model,
@@ -169,6 +178,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     all_is_learnt,
     mark_in_no_row,
     ends_cut,
+    tail_without_end,
     cut_at_own_length,
     remembered_without_the_reply,
     kept_without_the_tokenizer,
@@ -192,6 +202,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     groups_of_other_prompts,
     copies_in_the_batch,
     kl_over_the_words,
+    kl_over_the_positions,
     numbered_by_a_set,
     one_seed_each_round,
     penalised_from_the_start,
@@ -237,6 +248,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     divided_by_the_padding,
     number_read_in_part,
     split_after_copies,
+    split_by_pair,
     counted_in_both,
     tools_in_the_mask,
     wrong_tokens,

@@ -88,7 +88,7 @@ def another_end(beside: Beside, _log: Log) -> Iterator[Finding]:
         names += [answer["token"]] if answer["token"] else []
         numbers += [answer["id"]] if answer["id"] else []
     stops = _last(beside, _STOPS) or _last(beside, _STOP_IDS) or _last_answer(beside)
-    runs_on = beside.matching(_RUNS_ON) or _complained(beside)
+    runs_on = beside.matching(_RUNS_ON) or complained(beside)
     written, learnt = _written(beside), _learnt(beside)
     end = written or learnt
     if end is None or stops is None or not (runs_on or written):
@@ -168,7 +168,7 @@ def _last_answer(beside: Beside) -> tuple[Line, str] | None:
     return None
 
 
-def _complained(beside: Beside) -> tuple[Line, str] | None:
+def complained(beside: Beside) -> tuple[Line, str] | None:
     """What the writer says of replies that do not stop."""
     pattern = next(one for one, keys in COMPLAINTS if "stops_elsewhere" in keys)
     found = ((line, pattern.search(line.text)) for line in beside.told())
