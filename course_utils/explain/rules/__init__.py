@@ -93,7 +93,7 @@ BESIDE_SETTINGS = (
     *(micro_batches, loss_of_kl, logged_otherwise, probabilities, few_elements, kl_turned),
     *(warm_up, adapter_rate, reference_by_place, one_seed, mean_of_means),
     *(value_clip, sorted_rows, older_in_queue, reference_reloaded, rate_at_floor),
-    *(cached_replies, kept_of_another, whole_at_adapter_rate),
+    *(cached_replies, kept_of_another, whole_at_adapter_rate, rates),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,
