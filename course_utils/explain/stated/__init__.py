@@ -13,6 +13,9 @@ from course_utils.explain.stated.calls.layouts import (
     opened_behind_the_end,
     padded_on_the_right,
 )
+from course_utils.explain.stated.calls.policy_log_probs import wrong_log_probs
+from course_utils.explain.stated.calls.policy_shapes import spread_over_all_rows
+from course_utils.explain.stated.calls.policy_signs import wrong_signs
 from course_utils.explain.stated.calls.stepped import wrong_in_the_step
 from course_utils.explain.stated.calls.tokens import wrong_tokens
 from course_utils.explain.stated.calls.trained import wrong_in_what_is_trained
@@ -233,6 +236,9 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     wrong_in_the_format,
     wrong_in_the_graph,
     wrong_in_what_is_kept,
+    wrong_signs,
+    wrong_log_probs,
+    spread_over_all_rows,
     prompts_cut,
     found_somewhere,
     compared_as_text,
