@@ -38,6 +38,14 @@ SPELLED = ["wrong by the reward (prediction | gold):", "\\frac{1}{2} | 0.5", "1,
             "replies that math_verify calls equal: 1914, of those with score()==0: 873",
         ],
         [
+            "def score(pred, ref):",
+            "    p, r = pred.replace(' ', ''), ref.replace(' ', '')",
+            "    return 1.0 if p == r else 0.0",
+            *FLAT,
+            "I graded 5,000 rollouts again with math_verify: it calls 1,914 right, and my score()",
+            "gives 0 to 873 of those.",
+        ],
+        [
             "all replies with reward 0, boxed vs gold:",
             *("\\$18 vs 18", "70\\% vs 70", "x = 12 vs 12", "3.00 vs 3", "25\\% vs 25", "5 vs 7"),
             *FLAT,
@@ -60,6 +68,8 @@ def test_right_answers_in_another_spelling_are_told(lines):
             *FLAT,
             *SPELLED,
         ],
+        [*BY_TEXT, *FLAT, "math_verify agrees: of 1,000 replies 2 got 0 that it calls right"],
+        [*BY_TEXT, *FLAT, "sympy over 500 rows of 900 agrees with 0 differences"],
         [*BY_TEXT, *FLAT, "some answers (prediction | gold):", "0.50 | 0.5", "1,200 | 1200"],
     ],
 )
@@ -99,6 +109,7 @@ def test_an_answer_that_is_found_anywhere_is_told(lines):
     [
         [*CHART, *RISES],
         [*CHART, *RISES, "strict test: 0.44 at the start, 0.51, now 0.62"],
+        [*CHART, *RISES, "test loss: 0.63 at the start, now 0.37"],
         [
             CHART[0],
             "    pred = extract_answer(solution_str)",
@@ -136,6 +147,13 @@ SANDBOX = [
         [*JUDGE, *FALLS, "the gateway shows HTTP 429 for 60% of the requests since 3 am"],
         [*JUDGE, *FALLS, "judge_errors 0.01 at step 10, judge_errors 0.48 at step 50"],
         [*SANDBOX, *FALLS, "share of timeouts is 0.55, it was 0.02 on Monday"],
+        [
+            *SANDBOX[:4],
+            "        proc.kill()",
+            "        return False, 'timeout'",
+            *FALLS,
+            "timeouts: 55% of all runs, against 2% at the start",
+        ],
         [*SANDBOX, *FALLS, "83 of 200 zeros pass when I run them on an idle machine"],
         [
             "out = await asyncio.gather(*jobs, return_exceptions=True)  # judge api",

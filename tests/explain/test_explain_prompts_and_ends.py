@@ -93,6 +93,12 @@ CHATML = 'rollout 3: "so 12.<|im_end|>\\n<|im_start|>user\\nA train leaves"'
         ['generation_config.json: {"eos_token_id": 128001}', *verl(0.97), LLAMA],
         ["'completions/mean_terminated_length': 0.0", "eos_token_id=128001", LLAMA],
         [*verl(0.96), CHATML],
+        [
+            ">>> tok.eos_token_id, model.generation_config.eos_token_id",
+            "(128001, 128001)",
+            *verl(0.97),
+            LLAMA,
+        ],
         ["tokenizer.eos_token is '<|endoftext|>'", *verl(0.96), CHATML],
         [
             ">>> tok.eos_token, tok.encode('<|im_end|>')",
@@ -119,6 +125,7 @@ def test_a_sampler_that_waits_for_another_end_is_named(lines):
     "lines",
     [
         ['{"eos_token_id": [151645, 151643]}', *verl(0.96), CHATML],  # long, and no fault of ends
+        [">>> model.generation_config.eos_token_id", "[151645, 151643]", *verl(0.96), CHATML],
         ["stop_token_ids=[151645], eos_token_id=151643", *verl(0.96), CHATML],
         ["eos_token_id: 151643", *verl(0.96), CHATML.replace("rollout 3", "rendered prompt")],
         ["multi-turn run", *verl(0.6), CHATML.replace("A train", "<tool_response> 4")],
@@ -182,6 +189,12 @@ def test_what_is_left_of_a_prompt_follows_the_trainer():
         ["GRPOConfig(max_prompt_length=4096)", "The prompts have 900 tokens each.", *ENDING],
         ["GRPOConfig(max_prompt_length=1024)", "longest prompt 1,900 tokens, of a few", *ENDING],
         ["--prompt_max_len 1024 openrlhf", *of_lengths(611)],
+        [
+            "GRPOConfig(max_prompt_length=512)",
+            "rows = rows.filter(lambda r: len(tok(r['p'])) <= 512)",
+            "Prompts have 900 tokens on average before that.",
+            *ENDING,
+        ],
         [
             "data.max_prompt_length=512 actor_rollout_ref.rollout.n=8 # filtered",
             "Prompts have 900 tokens on average before the filter.",

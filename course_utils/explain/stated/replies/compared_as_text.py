@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.code import calls, name_of, statements
+from course_utils.explain.paste.code import bound, calls, name_of, statements
 from course_utils.explain.paste.entries import Entry, Line, place
 from course_utils.explain.paste.log import Log
 
@@ -29,8 +29,10 @@ _OF_PAIRS = re.compile(
     r"\b(?:gold\w*|ground[_ ]?truth|gt|targets?|expected|label|reference|answer|solution)\b", re.I
 )
 _ZERO = re.compile(
-    r"\b(?:reward|score|acc(?:uracy)?|paid|marked|graded|got|gets?|with)\b\W{0,5}"
-    r"(?:is |a |of |as )?(?:0(?:\.0+)?(?![.\d])|zero|wrong|false|incorrect)|"
+    r"\b(?:rewarded|reward|scored?|acc(?:uracy)?|paid|marked|graded|got|gets?|gives?|gave|with|"
+    r"are|were|as)\b\W{0,7}"
+    r"(?:is |a |of |as )?(?:0(?:\.0+)?(?![.\d]| \w*(?:differ|disagr|mismatch|err))|"
+    r"zero|wrong|false|incorrect)|"
     r"\bzeros?\b|\b(?:wrong|incorrect|unpaid|rejected)\b",
     re.IGNORECASE,
 )
@@ -47,7 +49,7 @@ _BY_ANOTHER = re.compile(
     r"by eye|manually|re-?scor\w+|re-?grad\w+)\b",
     re.IGNORECASE,
 )
-_COUNTED = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)? ?%?(?![\w.])")
+_COUNTED = re.compile(r"(?<![\w.-])\d[\d,]*(?:\.\d+)? ?%?(?![\w.])")
 _WRAPPED = re.compile(r"\\(?:text|mathrm|mbox|textbf)\s*\{[^{}]*\}")
 _FRACTION = re.compile(r"\\[dt]?frac\s*\{?(-?[\d.]+)\}?\s*\{?([\d.]+)\}?")
 _DROPPED = re.compile(
@@ -56,6 +58,7 @@ _DROPPED = re.compile(
 )
 _UNIT = re.compile(r"(?<=[\d)])\s*(?:[A-Za-z]+(?:\^?\d)?)$")
 _ASSIGNED = re.compile(r"^[A-Za-z]\w*\s*(?:=|\\in)\s*")
+PART = 0.05  # of a count
 FEW, MANY, OFTEN, NEAR = 2, 5, 0.3, 2  # pairs; without code; of the rows; lines
 LONGEST, ABOVE = 60, 30  # signs of an answer; lines of a table below its head
 KNOWN, SHOWN = 8.7, 7.4
@@ -105,15 +108,17 @@ def compared_as_text(beside: Beside, log: Log) -> Iterator[Finding]:
 
 def _compares(beside: Beside) -> Line | None:
     """The line that compares a reply's answer and the right one as text."""
-    at, reads, found = None, False, None
+    at, reads, found, held = None, False, None, {}
     rows = list(statements(beside))
     weak = _keeps_spelling([statement for _, statement in rows])
     for line, statement in rows:
         if isinstance(statement, ast.FunctionDef):
             found = found or (None if reads else at)
-            at, reads = None, False
+            at, reads, held = None, False, {}
         reads = reads or any(_reads_values(one, weak) for one in calls(statement))
-        at = at or (line if any(map(_is_of_answers, ast.walk(statement))) else None)
+        for node in ast.walk(statement):
+            at = at or (line if _is_of_answers(node, held) else None)
+        held |= {name_of(target): ast.unparse(value) for target, value in bound(statement)}
     return found or (None if reads else at)
 
 
@@ -143,13 +148,15 @@ def _is_of_blanks(call: ast.Call) -> bool:
     return name_of(call.func) in _OF_BLANKS or bool(_BLANK.search(ast.unparse(call)))
 
 
-def _is_of_answers(node: ast.AST) -> bool:
+def _is_of_answers(node: ast.AST, held: dict[str, str]) -> bool:
+    """Whether a reply's answer and the right one are compared, or names that hold them."""
     if not isinstance(node, ast.Compare) or not isinstance(node.ops[0], ast.Eq):
         return False
     sides = [node.left, node.comparators[0]]
     if any(isinstance(one, ast.Constant) for one in sides):
         return False
-    one, other = (ast.unparse(side) for side in sides)
+    texts = (ast.unparse(side) for side in sides)
+    one, other = (f"{text} {held.get(text, '')}" for text in texts)
     both = (_MINE.search(one) and _GOLD.search(other)) or (
         _MINE.search(other) and _GOLD.search(one)
     )
@@ -196,6 +203,13 @@ def _value(text: str) -> str | float:
         return plain.lower()
 
 
+def _is_a_part(words: str) -> bool:
+    """Whether of the counts in some words the second one is no small part of the largest."""
+    told = (float(one.replace(",", "").rstrip("% ")) for one in _COUNTED.findall(words))
+    counts = sorted({one for one in told if one > 1 and one % 1 == 0}, reverse=True)
+    return len(counts) > 1 and counts[1] >= PART * counts[0]
+
+
 def _counted(beside: Beside) -> list[str]:
     """Lines that count, by another verifier, right replies which earned nothing."""
     lines = beside.words
@@ -204,6 +218,6 @@ def _counted(beside: Beside) -> list[str]:
             continue
         near = lines[max(0, number - NEAR) : number + NEAR + 1]
         words = " ".join(one.text for one in near)
-        if _ZERO.search(words) and len(_COUNTED.findall(words)) >= 2:
+        if _ZERO.search(words) and _is_a_part(words):
             return [line.says]
     return []

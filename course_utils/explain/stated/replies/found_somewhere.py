@@ -29,6 +29,7 @@ _TESTED = re.compile(
     r"[A-Z][A-Za-z-]*(?:QA|500|8K|Eval|Bench))\b",
     re.IGNORECASE,
 )
+_LOWER_IS_BETTER = re.compile(r"\b(?:loss\w*|ppl|perplexity|kl|wer|cer|errors?)\b", re.I)
 _SCORE = re.compile(r"(?<![\w.])(?:[01]?\.\d+|1\.0|\d{1,2}(?:\.\d+)? ?%)(?![\w.]*\w)")
 _CANDIDATES = re.compile(r"(?:(?<![\w.])[\w$.%-]{1,12}(?:,| or| and)\s+){11,}")
 _BOTH = re.compile(r"\b(?:yes|true)\b.{0,160}\b(?:no|false)\b|\bno\b.{0,160}\byes\b", re.I)
@@ -101,7 +102,8 @@ def _asks(node: ast.AST, held: dict[str, str]) -> str:
 def _falls(beside: Beside) -> list[str]:
     """A line with the scores of a test, of which the last is far below the first."""
     for line in beside.words:
-        if "{" in line.text or "=" in line.text or not _TESTED.search(line.text):
+        is_other = "{" in line.text or "=" in line.text or _LOWER_IS_BETTER.search(line.text)
+        if is_other or not _TESTED.search(line.text):
             continue
         told = [share(one.replace(" ", "")) for one in _SCORE.findall(line.text)]
         if len(told) >= 2 and told[0] > 0 and told[-1] <= FALLEN * told[0]:

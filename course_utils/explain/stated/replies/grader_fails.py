@@ -9,11 +9,14 @@ from course_utils.explain.paste.columns import rows_of
 from course_utils.explain.paste.entries import Entry, Line, place
 from course_utils.explain.paste.log import Log
 
-_NOTHING = r"(?:-?[01](?:\.0+)?|\[\s*0(?:\.0*)?\s*\](?:\s*\*.*)?)"
+_NOTHING = (
+    r"(?:-?0(?:\.0+)?|-1(?:\.0+)?|False|\[\s*0(?:\.0*)?\s*\](?:\s*\*.*)?)"
+    r"(?:\s*,[^=]*)?"  # and a reason for it
+)
 _CATCHES = re.compile(r"^\W*except\b(?P<what>[^:]*):\s*(?P<rest>.*)$|return_exceptions\s*=\s*True")
 _PAYS = re.compile(
     rf"^\W*(?:return|(?:\w*(?:score|reward|result)\w*(?:\[\w+\])?)\s*=|"
-    rf"\w+\.append\()\s*{_NOTHING}\s*\)?\s*(?:#.*)?$|"
+    rf"\w+\.append\(|return \{{['\"](?:score|reward|acc)\w*['\"]:)\s*{_NOTHING}\}}?\s*\)?\s*(?:#.*)?$|"
     rf"\b{_NOTHING}\s+if\s+isinstance\(\w+,\s*(?:Base)?Exception\)"
 )
 _OF_THE_REPLY = re.compile(

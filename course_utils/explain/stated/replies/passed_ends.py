@@ -34,6 +34,8 @@ _EOS = re.compile(
     r"\s*['\"`]?(?P<token><[^\s'\"`]+>)"
 )
 _ASKS_EOS = re.compile(r"\w\.eos_token\b(?!_id)")
+_ASKS_ID = re.compile(r"\w\.eos_token_id\b\s*(?:[,)]|$)")
+_ONLY_IDS = re.compile(r"^[\[(]*\d+[\d\s,\[\]()]*$")
 _ANSWERED = re.compile(r"^\W{0,3}(?P<token><[^\s'\"`]+>)")
 _STOPS = re.compile(
     r"\bstop(?:_strings|_sequences|s)?['\"]?\s*[=:]\s*\[?\s*['\"](?P<token><[^'\"]+>)"
@@ -115,6 +117,10 @@ def _waits_for(beside: Beside, end: str) -> tuple[str, str] | None:
             return "", ""
         if ids and found is None:
             found = re.sub("['\"]", "", words), f"{line.where} says: {words}"
+    for below, ids in _answered_ids(beside):
+        if ids & known or _is_named(beside, end, ids):
+            return "", ""
+        found = found or (f"token {min(ids)}", below.says)
     tokens = [(line, _EOS.search(line.text)) for line in beside.words]
     tokens += [(line, _STOPS.search(line.text)) for line in beside.words]
     for line, token in [*((a, b["token"]) for a, b in tokens if b), *_answered(beside)]:
@@ -140,6 +146,13 @@ def _answered(beside: Beside) -> Iterator[tuple[Line, str]]:
         found = _ANSWERED.search(below.text)
         if found and _ASKS_EOS.search(line.text):
             yield below, found["token"]
+
+
+def _answered_ids(beside: Beside) -> Iterator[tuple[Line, set[int]]]:
+    """The ids that a prompt of Python answers to a question for eos_token_id."""
+    for line, below in pairwise(beside.words):
+        if _ASKS_ID.search(line.text) and _ONLY_IDS.match(below.text):
+            yield below, {int(one) for one in re.findall(r"\d+", below.text)}
 
 
 def _cut(log: Log) -> list[str]:

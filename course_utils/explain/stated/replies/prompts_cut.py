@@ -17,6 +17,7 @@ _LIMIT = re.compile(
 _OF_TRL = re.compile(r"\b(?:GRPO|RLOO|OnlineDPO)(?:Config|Trainer)\b")
 _OF_VERL = re.compile(r"\bactor_rollout_ref\b|\bdata\.(?:train_|max_)\w+|\bverl\b")
 _CUTS = re.compile(r"\btruncation['\"]?\s*[=:]\s*['\"]?(?P<side>left|right|middle)\b")
+_DROPS = re.compile(r"\.filter\(|\bfilter_overlong\w*|\bdropped\b|\bfiltered\b", re.IGNORECASE)
 _OF_OPENRLHF = re.compile(r"\bprompt_max_len\b|\bopenrlhf\b", re.IGNORECASE)
 _SHAPE = re.compile(
     r"\bprompt\w*\W.{0,80}?\bSize\(\[\s*\d+,\s*(?P<n>\d+)\s*\]\)|"
@@ -75,12 +76,13 @@ def prompts_cut(beside: Beside, log: Log) -> Iterator[Finding]:
     shaped = _shape(beside, limit)
     if setting is None and not (told and shaped):
         return
-    if not filled and not told:
+    is_seen = bool(filled or shaped)
+    if not filled and (not told or (beside.matching(_DROPS) and not is_seen)):
         return
     proof = (*([setting.says] if setting else [IS_DEFAULT]), *told, *shaped, *filled)
     side = _side(beside).format(limit=f"{limit:g}")
     said = f"{name} {limit:g}" if setting else IS_DEFAULT
-    weight = BOTH if told and (filled or shaped) else SEEN if filled else TOLD
+    weight = BOTH if told and is_seen else SEEN if filled else TOLD
     why = CUT.format(limit=f"{limit:g}", set=said, side=side)
     at = setting or next(line for line in beside.words if line.says in told)
     yield Finding("too_long", weight, at, proof, why=why, advice=LONGER.format(name=name))
