@@ -38,6 +38,8 @@ def test_an_objective_that_is_minimised_is_told(code):
         [*MISSING[:-1], "(-loss).backward()", *FALLS],
         [*MISSING, "AdamW(p, lr=1e-6, maximize=True)", *FALLS],
         [*MISSING, *RISES],
+        [*MISSING[:3]],  # who knows what is done with it
+        ["def policy_loss():", *MISSING[:3], "return -loss", *FALLS],
         [*FUNCTION[:3], "    return -goal.mean()", FUNCTION[4], *FALLS],
         [*FUNCTION[:4], "(-1.0 * policy_loss(lp, old, adv)).backward()", *FALLS],
         [

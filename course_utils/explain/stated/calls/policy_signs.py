@@ -43,20 +43,52 @@ ADD_IT = (
 )
 
 
+Sign = tuple[int, Line]
+
+
 @dataclass
 class _Signs:
-    """With which sign names hold the objective and the KL, and which line made them."""
+    """With which sign names hold the objective and the KL, and which line made them so."""
 
-    objective: dict[str, tuple[int, Line]] = field(default_factory=dict)
-    kl: dict[str, tuple[int, Line]] = field(default_factory=dict)
+    objective: dict[str, Sign] = field(default_factory=dict)
+    kl: dict[str, Sign] = field(default_factory=dict)
+    held: dict[str, str] = field(default_factory=dict)
+    within: str = ""  # the function whose lines these are
+    last: str = ""  # the name of the last loss
+
+    def take(self, line: Line, statement: ast.stmt) -> None:
+        """Take what a statement binds, or what a function returns under its own name."""
+        if isinstance(statement, ast.FunctionDef):
+            self.within = statement.name
+        for target, value in bound(statement):
+            self._bind(name_of(target), value, line)
+        if isinstance(statement, ast.Return) and self.within and statement.value:
+            self._bind(self.within, statement.value, line)
+            self.last = self.within if "loss" in self.within else ""
+            self.within = ""
+
+    def _bind(self, name: str, value: ast.expr, line: Line) -> None:
+        objective, kl = self.of(value, line)
+        self.held[name] = ast.unparse(value)
+        self.last = name if _LOSS.match(name) else self.last
+        if _KL.match(name) and not kl and not _REFERENCE_FIRST.match(self.held[name]):
+            kl = (1, line)
+        _keep(self.objective, name, objective)
+        _keep(self.kl, name, None if _REWARD.search(name) else kl)
+
+    def of(self, value: ast.expr, line: Line) -> tuple[Sign | None, Sign | None]:
+        """The signs with which an expression holds the objective and the KL."""
+        objective = _sign_of(value, self.objective, self.held)
+        kl = _sign_of_kl(value, self.kl, self.held)
+        return _at(objective, line), _at(kl, line)
 
 
 def wrong_signs(beside: Beside, log: Log) -> Iterator[Finding]:
     """What is handed to backward() with the objective as it is, or with the KL turned round."""
     if not beside.matching(_CODE) or beside.matching(_MAXIMISES):
         return
-    for line, objective, kl in _minimised(beside):
-        if objective and objective[0] > 0 and _falls(log) is not None:
+    for line, objective, kl, is_sure in _minimised(beside):
+        if objective and objective[0] > 0 and _bears_out(_falls(log), is_sure):
             shown = objective[1]
             proof = tuple(dict.fromkeys((shown.says, line.says, *_falls(log))))
             why = MINIMISED.format(code=shown.text.strip()[:70])
@@ -64,54 +96,46 @@ def wrong_signs(beside: Beside, log: Log) -> Iterator[Finding]:
             key = "objective_minimised"
             yield Finding(key, weight, shown, proof, why=why, advice=MINUS)
             return
-        if kl and kl[0] < 0 and objective and objective[0] < 0 and _kl_rises(log) is not None:
+        is_turned = kl and kl[0] < 0 and objective and objective[0] < 0
+        if is_turned and _bears_out(_kl_rises(log), is_sure):
             proof = tuple(dict.fromkeys((kl[1].says, *_kl_rises(log))))
             weight = SURE if _kl_rises(log) else SHOWN
             yield Finding("kl_subtracted", weight, kl[1], proof, why=REWARDED, advice=ADD_IT)
             return
 
 
-def _minimised(beside: Beside) -> Iterator[tuple[Line, tuple | None, tuple | None]]:
-    """What each backward() and each function of a loss is given: its line, and the signs of it."""
-    signs, held, within, last, is_run = _Signs(), {}, "", None, False
+def _bears_out(shown: list[str] | None, is_sure: bool) -> bool:
+    """Whether a log speaks for it; where no backward() is in the paste, it must."""
+    return bool(shown) or (is_sure and shown is not None)
+
+
+def _minimised(beside: Beside) -> Iterator[tuple[Line, Sign | None, Sign | None, bool]]:
+    """What each backward() is given, with its signs, or else the last loss: a paste without
+    backward() is less sure."""
+    signs, is_run = _Signs(), False
     for line, statement in statements(beside):
-        if isinstance(statement, ast.FunctionDef):
-            within = statement.name
-        for target, value in bound(statement):
-            name = name_of(target)
-            last = (line, name) if _LOSS.match(name) else last
-            objective, kl = (
-                _sign_of(value, signs.objective, held),
-                _sign_of_kl(value, signs.kl, held),
-            )
-            held[name] = ast.unparse(value)
-            _keep(signs.objective, name, objective, line)
-            if _KL.match(name) and not kl and not _REFERENCE_FIRST.match(held[name]):
-                kl = (1, line)
-            _keep(signs.kl, name, None if _REWARD.search(name) else kl, line)
-        if isinstance(statement, ast.Return) and within and statement.value:
-            objective = _sign_of(statement.value, signs.objective, held)
-            _keep(signs.objective, within, objective, line)
-            _keep(signs.kl, within, _sign_of_kl(statement.value, signs.kl, held), line)
-            within = ""
+        signs.take(line, statement)
         for call in calls(statement):
-            if name_of(call.func) == "backward":
-                of = call.args[0] if call.args else getattr(call.func, "value", None)
-                if of is not None:
-                    is_run = True
-                    objective = _sign_of(of, signs.objective, held)
-                    yield line, _at(objective, line), _at(_sign_of_kl(of, signs.kl, held), line)
-    if last and not is_run:
-        yield last[0], signs.objective.get(last[1]), signs.kl.get(last[1])
+            if name_of(call.func) == "backward" and (of := _given_to(call)):
+                is_run = True
+                yield line, *signs.of(of, line), True
+        at = line
+    if signs.last and not is_run:
+        yield at, signs.objective.get(signs.last), signs.kl.get(signs.last), False
 
 
-def _keep(kept: dict, name: str, sign: tuple | None, line: Line) -> None:
+def _given_to(call: ast.Call) -> ast.expr | None:
+    """What is handed to backward(): of `loss.backward()` and of `accelerator.backward(loss)`."""
+    return call.args[0] if call.args else getattr(call.func, "value", None)
+
+
+def _keep(kept: dict[str, Sign], name: str, sign: Sign | None) -> None:
     kept.pop(name, None)
-    if name and (signed := _at(sign, line)):
-        kept[name] = signed
+    if name and sign:
+        kept[name] = sign
 
 
-def _at(sign: tuple | None, line: Line) -> tuple[int, Line] | None:
+def _at(sign: tuple | None, line: Line) -> Sign | None:
     """The sign with the line that made it: the first one."""
     return (sign[0], sign[1] or line) if sign and sign[0] else None
 

@@ -16,7 +16,8 @@ _NOTHING = (
 _CATCHES = re.compile(r"^\W*except\b(?P<what>[^:]*):\s*(?P<rest>.*)$|return_exceptions\s*=\s*True")
 _PAYS = re.compile(
     rf"^\W*(?:return|(?:\w*(?:score|reward|result)\w*(?:\[\w+\])?)\s*=|"
-    rf"\w+\.append\(|return \{{['\"](?:score|reward|acc)\w*['\"]:)\s*{_NOTHING}\}}?\s*\)?\s*(?:#.*)?$|"
+    rf"\w+\.append\(|return \{{['\"](?:score|reward|acc)\w*['\"]:)"
+    rf"\s*{_NOTHING}\}}?\s*\)?\s*(?:#.*)?$|"
     rf"\b{_NOTHING}\s+if\s+isinstance\(\w+,\s*(?:Base)?Exception\)"
 )
 _OF_THE_REPLY = re.compile(
