@@ -36,6 +36,7 @@ from course_utils.explain.rules import (
     measured,
     micro_batches,
     no_reference,
+    no_reward_model,
     nonfinite,
     older_in_queue,
     one_candidate,
@@ -98,8 +99,8 @@ BESIDE_SETTINGS = (
     *(micro_batches, loss_of_kl, logged_otherwise, probabilities, few_elements, kl_turned),
     *(warm_up, adapter_rate, reference_by_place, one_seed, mean_of_means),
     *(value_clip, sorted_rows, older_in_queue, reference_reloaded, rate_at_floor),
-    *(cached_replies, kept_of_another, whole_at_adapter_rate, simpo_beta),
-    *(one_class_counted, mean_logps, rate_of_sft, softmax_floor),
+    *(cached_replies, kept_of_another, whole_at_adapter_rate, simpo_beta, rates),
+    *(one_class_counted, mean_logps, rate_of_sft, softmax_floor, no_reward_model),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,

@@ -4,18 +4,12 @@ import re
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.drawn_heads import DRAWN, SCORES, drawn_heads
 from course_utils.explain.paste.entries import Entry, Line
 from course_utils.explain.paste.log import Log
 
 _LEFT = re.compile(
     r"checkpoint at (?P<path>\S+) were not used when initializing \w+: ?\[(?P<names>.+)\]"
-)
-_DRAWN = re.compile(
-    r"checkpoint at (?P<path>\S+) and are newly initialized:? ?\[(?P<names>[^\]]+)\]"
-)
-_SCORES = re.compile(
-    r"['\"](?P<name>(?:\w+\.)*(?:v_head|value_head|score|reward_head|rm_head|regression_head|"
-    r"classifier)(?:\.\w+)*)['\"]"
 )
 _KEY = re.compile(
     r"(?<![\w.])(?P<name>(?:\w+\.)*(?:v_head|value_head|score|reward_head|rm_head|regression_head|"
@@ -24,13 +18,6 @@ _KEY = re.compile(
 _OF_TABLE = re.compile(
     r"(?<![\w.])(?:model\.|transformer\.)+(?:embed_tokens|norm|wte|ln_f|layers\.\d)\S*"
 )
-_REWARD_PATH = re.compile(
-    r"(?:--|\b)(?:reward_pretrain|reward_model(?:_path|_name_or_path|\.path|\.model\.path)?|"
-    r"reward_funcs|rm_(?:path|model|pretrain)|"
-    r"remote_rm_path)['\"]?\s*[=: ]\s*['\"]?(?P<path>[^\s'\",]+)"
-)
-_REWARD_MODEL = re.compile(r"reward|(?<![a-z])rm(?![a-z])", re.IGNORECASE)
-_CRITIC = re.compile(r"critic|value[ _]?model", re.IGNORECASE)
 _SAVED_APART = re.compile(
     r"\btorch\.save\([^\n]*?(?P<name>\w*head\w*|\w*score\w*)\.state_dict\(\)|"
     r"\btorch\.save\(.*['\"][^'\"]*(?P<file>\w*(?:head|score)\w*\.(?:pt|pth|bin))['\"]"
@@ -45,16 +32,6 @@ _COIN = re.compile(
     re.IGNORECASE,
 )
 _ACCURACY = re.compile(r"\bacc(?:uracy)?\W{1,3}(?P<share>0?\.\d+)", re.IGNORECASE)
-DRAWN = (
-    "the trained head of the reward model is not loaded: {names} is not in the checkpoint and is "
-    "drawn at random where the model is only used, so that what it scores is a random direction, "
-    "another one in each start; no setting of the policy mends that"
-)
-FIND_IT = (
-    "look which name the head has in the checkpoint's index, and load it under that name (a prefix "
-    "of the value head, or rename the tensor); refuse to score while a key is missing, and measure "
-    "the loaded model on pairs that are known"
-)
 APART = (
     "the trained head is not loaded: it was saved apart ({how}), and {load} looks for {names} in "
     "the checkpoint, does not find it and draws it at random. So the scores are a random direction "
@@ -86,10 +63,10 @@ def head_of_another_name(log: Log, beside: Beside) -> Finding | None:
     if log.kind() != "policy":
         return None
     left = [(line, m) for line in beside.words if (m := _LEFT.search(line.text))]
-    drawn = [(line, m) for line in beside.words if (m := _DRAWN.search(line.text))]
+    drawn = [(line, m) for line in beside.words if (m := DRAWN.search(line.text))]
     for line, kept in left:
         for below, new in drawn:
-            names = [_SCORES.search(f"[{one['names']}]") for one in (kept, new)]
+            names = [SCORES.search(f"[{one['names']}]") for one in (kept, new)]
             if kept["path"] != new["path"] or not all(names) or names[0][1] == names[1][1]:
                 continue
             proof = [
@@ -100,16 +77,15 @@ def head_of_another_name(log: Log, beside: Beside) -> Finding | None:
             why = OTHER_NAME.format(names[0][1], names[1][1])
             advice = NAME_IT.format(names[0][1].rpartition(".")[0] or names[0][1])
             return Finding("head_is_new", 9.2, below, tuple(proof), why=why, advice=advice)
-    return None if left else _drawn_in_use(log, beside)
+    return None
 
 
 def _under_another_key(log: Log, beside: Beside) -> Finding | None:
     """The keys of a checkpoint hold one head, and another one is drawn for it."""
     keys = [(line, m["name"]) for line in beside.words for m in _KEY.finditer(line.text)]
     body = beside.matching(_OF_TABLE)
-    for line, new in _drawn(beside):
-        drawn = new[1]
-        others = [one for one in keys if not _DRAWN.search(one[0].text)]
+    for line, _, (drawn, *_) in drawn_heads(beside):
+        others = [one for one in keys if not DRAWN.search(one[0].text)]
         other = next((one for one in others if one[1] != drawn), None)
         if other is None or body is None or any(name == drawn for _, name in others):
             continue
@@ -124,40 +100,17 @@ def _under_another_key(log: Log, beside: Beside) -> Finding | None:
     return None
 
 
-def _drawn(beside: Beside) -> list[tuple[Line, re.Match]]:
-    """Each warning that a head was drawn, with the name of the head."""
-    warned = [(line, m) for line in beside.words if (m := _DRAWN.search(line.text))]
-    named = [(line, _SCORES.search(f"[{one['names']}]")) for line, one in warned]
-    return [(line, name) for line, name in named if name]
-
-
-def _drawn_in_use(log: Log, beside: Beside) -> Finding | None:
-    """The head of what only scores a policy is drawn, and nothing trains it there."""
-    asked = {m["path"] for line in beside.words for m in _REWARD_PATH.finditer(line.text)}
-    for line, new in _drawn(beside):
-        path = _DRAWN.search(line.text)["path"]
-        is_reward = path in asked or _REWARD_MODEL.search(
-            f"{line.text.split('checkpoint')[0]} {path}"
-        )
-        if not is_reward or _CRITIC.search(line.text):
-            continue
-        proof = (f"{line.where}: {new[1]} of {path} is newly initialized", *_by_chance(log, beside))
-        why = DRAWN.format(names=new[1])
-        return Finding("head_is_new", 8.2, line, proof, why=why, advice=FIND_IT)
-    return None
-
-
 def head_saved_apart(log: Log, beside: Beside) -> Finding | None:
     """A head that was saved in a file of its own, and a class that looks for it in the model's."""
     saved, loads = beside.first(_SAVED_APART), beside.matching(_LOADS_HEADED)
-    drawn, coin = next(iter(_drawn(beside)), None), beside.matching(_COIN)
+    drawn, coin = next(drawn_heads(beside), None), beside.matching(_COIN)
     if not saved or not loads or beside.matching(_PUT_BACK) or not (drawn or coin):
         return None
     line, one = saved
     proof = [line.says, loads[0].says]
-    proof += [f"{drawn[0].where}: {drawn[1][1]} is newly initialized"] if drawn else []
+    proof += [f"{drawn[0].where}: {drawn[2][0]} is newly initialized"] if drawn else []
     proof += [coin[0].says] if coin and coin[0].where != line.where else []
-    name = drawn[1][1] if drawn else "score.weight"
+    name = drawn[2][0] if drawn else "score.weight"
     load = f"{loads[1].split('.')[0]}.from_pretrained"
     why = APART.format(how=one["name"] or one["file"], load=load, names=name)
     advice = PUT_IT_THERE.format(name=name.rpartition(".")[0] or name)

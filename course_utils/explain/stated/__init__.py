@@ -13,6 +13,9 @@ from course_utils.explain.stated.calls.layouts import (
     opened_behind_the_end,
     padded_on_the_right,
 )
+from course_utils.explain.stated.calls.policy_log_probs import wrong_log_probs
+from course_utils.explain.stated.calls.policy_shapes import spread_over_all_rows
+from course_utils.explain.stated.calls.policy_signs import wrong_signs
 from course_utils.explain.stated.calls.stepped import wrong_in_the_step
 from course_utils.explain.stated.calls.tokens import wrong_tokens
 from course_utils.explain.stated.calls.trained import wrong_in_what_is_trained
@@ -50,11 +53,18 @@ from course_utils.explain.stated.labels.shifted_twice import moved_twice
 from course_utils.explain.stated.labels.shown_lists import end_without_label
 from course_utils.explain.stated.labels.shown_rows import rows_without_label, shown_rows
 from course_utils.explain.stated.labels.tails_shown import tail_without_end
+from course_utils.explain.stated.labels.tools_in_code import tools_in_the_code
 from course_utils.explain.stated.labels.tools_in_mask import tools_in_the_mask
 from course_utils.explain.stated.replies.clip_range import narrow_for_tokens
+from course_utils.explain.stated.replies.compared_as_text import compared_as_text
+from course_utils.explain.stated.replies.found_somewhere import found_somewhere
+from course_utils.explain.stated.replies.grader_fails import grader_fails
 from course_utils.explain.stated.replies.one_of_several import reaches_one
 from course_utils.explain.stated.replies.opened_tags import opened_by_the_prompt
 from course_utils.explain.stated.replies.overlong_buffer import penalised_from_the_start
+from course_utils.explain.stated.replies.passed_ends import goes_on_behind_its_end
+from course_utils.explain.stated.replies.plain_prompts import goes_on_with_the_prompt
+from course_utils.explain.stated.replies.prompts_cut import prompts_cut
 from course_utils.explain.stated.replies.read_at_first_pad import read_at_first_pad
 from course_utils.explain.stated.replies.reference_is_policy import reference_is_policy
 from course_utils.explain.stated.replies.reference_order import reference_of_other_rows
@@ -251,6 +261,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     split_by_pair,
     counted_in_both,
     tools_in_the_mask,
+    tools_in_the_code,
     wrong_tokens,
     laid_out_otherwise,
     opened_behind_the_end,
@@ -260,5 +271,14 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     wrong_in_the_format,
     wrong_in_the_graph,
     wrong_in_what_is_kept,
+    wrong_signs,
+    wrong_log_probs,
+    spread_over_all_rows,
+    prompts_cut,
+    found_somewhere,
+    compared_as_text,
+    grader_fails,
+    goes_on_with_the_prompt,
+    goes_on_behind_its_end,
     said_to_hang,
 )
