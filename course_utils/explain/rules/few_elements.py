@@ -29,6 +29,23 @@ _TOLD = re.compile(
     r"(?:differ|chang|mov|updat)\w*(?: from (?:the )?\w+)?\W{1,4}(?P<also>\d+(?:\.\d+)?) ?%",
     re.IGNORECASE,
 )
+_SAME = re.compile(
+    r"(?<![\d.])(?P<share>\d+(?:\.\d+)?) ?% of (?:all |the |its |our |my |model )*(?:elements?|"
+    r"weights?|param\w*|values?|entries)\b[^.;,]{0,30}?\b(?:identical|unchanged|untouched|"
+    r"the same|equal|(?:never|not|n't) (?:change|move|differ)\w*)",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    r"\b(?:(?:frac(?:tion)?|share|part|ratio)[ _](?:of[ _])?(?:\w+[ _]){0,3}?(?:changed|updated|"
+    r"moved|differ\w*)|(?:changed|updated|moved|differing)(?:[ _](?:frac(?:tion)?|share|part|ratio|"
+    r"elements?|weights?|params?))*)['\"]?\s*[:=]?\s*(?P<share>0?\.\d+)(?![\d.]*\d)",
+    re.IGNORECASE,
+)
+_COUNTS = re.compile(  # code that counts the elements that are other than before
+    r"\(\s*[\w.\[\]()']+\s*!=\s*[\w.\[\]()']+\s*\)(?:\.\w+\(\))*\.(?:sum|mean)\(|"
+    r"\btorch\.ne\(|~\s*torch\.(?:eq|isclose)\("
+)
+_BARE = re.compile(r"^\W*(?P<share>0?\.\d+|\d+(?:\.\d+)?e-\d+)\W*$")
 _OF_OTHERS = re.compile(  # a format that is not the one in which the trainer keeps its weights
     r"\brollout(?:_\w+)?\b|vllm|sglang|sampler|generat|\bref\b|mixed_precision|compute",
     re.IGNORECASE,
@@ -37,7 +54,7 @@ _GRADIENTS = re.compile(
     r"\bgrad(?:ient)?[ _-]?norms?\b[^.;\n]{0,30}?\d*\.\d+(?: ?(?:-|to|\u2013) ?\d*\.\d+)?",
     re.IGNORECASE,
 )
-FEWEST, TINY = 3, 10.0  # rows of a table; percent
+FEWEST, TINY, BELOW = 3, 10.0, 6  # rows of a table; percent; lines
 
 
 def few_elements_change(log: Log, beside: Beside) -> Finding | None:
@@ -79,8 +96,23 @@ def _in_a_table(lines: list[Line]) -> str:
 def _in_words(lines: list[Line]) -> str:
     """That few of all elements have changed, as a sentence or a printed line has it; else ""."""
     found = ((line, m) for line in lines if (m := _TOLD.search(line.text)))
-    few = ((line, m) for line, m in found if float(m["share"] or m["also"]) <= TINY)
-    return next((f"{line.where} says: {m[0].strip()}" for line, m in few), "")
+    few = [(line, m) for line, m in found if float(m["share"] or m["also"]) <= TINY]
+    alike = ((line, m) for line in lines if (m := _SAME.search(line.text)))
+    few += [(line, m) for line, m in alike if 100 - float(m["share"]) <= TINY]
+    named = ((line, m) for line in lines if (m := _NAMED.search(line.text)))
+    few += [(line, m) for line, m in named if 100 * float(m["share"]) <= TINY]
+    told = (f"{line.where} says: {m[0].strip()}" for line, m in few)
+    return next(told, "") or _below_the_code(lines)
+
+
+def _below_the_code(lines: list[Line]) -> str:
+    """The small share that stands a few lines below code that counts what has changed; else ""."""
+    at = next((n for n, line in enumerate(lines) if _COUNTS.search(line.text)), None)
+    for line in lines[at + 1 : at + BELOW] if at is not None else ():
+        if (found := _BARE.match(line.text)) and 100 * float(found["share"]) <= TINY:
+            code, share = lines[at], float(found["share"])
+            return f"{line.where}: {share:.2%} of all elements, by the code of {code.where}"
+    return ""
 
 
 def _rows_below(lines: list[Line]) -> Iterator[re.Match]:

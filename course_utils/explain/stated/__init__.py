@@ -114,6 +114,7 @@ from course_utils.explain.stated.steps.resumed_rate import rate_of_before
 from course_utils.explain.stated.steps.sharded_norm import clipped_by_shard
 from course_utils.explain.stated.steps.skipped_batches import skipped_by_steps
 from course_utils.explain.stated.steps.teacher_entropy import entropy_is_the_floor
+from course_utils.explain.stated.steps.weights_in_half import dead_by_the_first_update
 
 RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     served,
@@ -225,5 +226,6 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     wrong_in_the_format,
     wrong_in_the_graph,
     wrong_in_what_is_kept,
+    dead_by_the_first_update,
     said_to_hang,
 )
