@@ -58,6 +58,7 @@ from course_utils.explain.rules import (
     rows_by_id,
     rows_packed,
     same_scores,
+    schedule_stretched,
     sorted_rows,
     staleness,
     start,
@@ -93,7 +94,7 @@ BESIDE_SETTINGS = (
     *(micro_batches, loss_of_kl, logged_otherwise, probabilities, few_elements, kl_turned),
     *(warm_up, adapter_rate, reference_by_place, one_seed, mean_of_means),
     *(value_clip, sorted_rows, older_in_queue, reference_reloaded, rate_at_floor),
-    *(cached_replies, kept_of_another, whole_at_adapter_rate),
+    *(cached_replies, kept_of_another, whole_at_adapter_rate, schedule_stretched),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,
