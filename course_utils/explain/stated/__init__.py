@@ -100,6 +100,7 @@ from course_utils.explain.stated.served.token_ids import other_ids
 from course_utils.explain.stated.served.turn_not_opened import turn_not_opened
 from course_utils.explain.stated.steps.best_kept import worst_taken_for_best
 from course_utils.explain.stated.steps.class_weights import weights_in_another_order
+from course_utils.explain.stated.steps.data_parallel import one_process_for_all
 from course_utils.explain.stated.steps.divided_divergence import kl_over_the_words
 from course_utils.explain.stated.steps.forward_range import dead_in_float16, outside_of_float16
 from course_utils.explain.stated.steps.fresh_adapter import still_in_the_first_step
@@ -113,6 +114,7 @@ from course_utils.explain.stated.steps.plans import plans
 from course_utils.explain.stated.steps.resumed_rate import rate_of_before
 from course_utils.explain.stated.steps.sharded_norm import clipped_by_shard
 from course_utils.explain.stated.steps.skipped_batches import skipped_by_steps
+from course_utils.explain.stated.steps.steps_before_epochs import ends_within_the_first_epoch
 from course_utils.explain.stated.steps.teacher_entropy import entropy_is_the_floor
 from course_utils.explain.stated.steps.weights_in_half import dead_by_the_first_update
 
@@ -226,6 +228,8 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     wrong_in_the_format,
     wrong_in_the_graph,
     wrong_in_what_is_kept,
+    one_process_for_all,
+    ends_within_the_first_epoch,
     dead_by_the_first_update,
     said_to_hang,
 )
