@@ -18,9 +18,11 @@ from course_utils.explain.stated.calls.tokens import wrong_tokens
 from course_utils.explain.stated.calls.trained import wrong_in_what_is_trained
 from course_utils.explain.stated.evaluations.benchmarks import turned_round
 from course_utils.explain.stated.evaluations.comparisons import compared
+from course_utils.explain.stated.evaluations.graphs_kept import graphs_of_the_validation
 from course_utils.explain.stated.evaluations.judged_by_step import judged_worse_by_step
 from course_utils.explain.stated.evaluations.one_shard import same_part_judged
 from course_utils.explain.stated.evaluations.read_in_part import number_read_in_part
+from course_utils.explain.stated.evaluations.within_noise import told_apart_by_noise
 from course_utils.explain.stated.labels.cut_ends import ends_cut
 from course_utils.explain.stated.labels.cut_rows import cut_rows
 from course_utils.explain.stated.labels.image_prompts import counted_without_the_images
@@ -75,6 +77,7 @@ from course_utils.explain.stated.rows.shrunk_images import text_too_small
 from course_utils.explain.stated.rows.sibling_rows import siblings_in_a_batch
 from course_utils.explain.stated.rows.small_integers import ids_cut
 from course_utils.explain.stated.rows.split_after import split_after_copies
+from course_utils.explain.stated.rows.split_anew import split_drawn_anew
 from course_utils.explain.stated.rows.tokens_kept import kept_without_the_tokenizer
 from course_utils.explain.stated.rows.two_starts import two_starts
 from course_utils.explain.stated.served.adapter_of_zeros import saved_before_it_learnt
@@ -230,6 +233,9 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     wrong_in_what_is_kept,
     one_process_for_all,
     ends_within_the_first_epoch,
+    graphs_of_the_validation,
+    split_drawn_anew,
+    told_apart_by_noise,
     dead_by_the_first_update,
     said_to_hang,
 )
