@@ -162,6 +162,14 @@ RATES = (
         explains=keys("rate_zero schedule_ends_early few_steps"),
     ),
     Cause(
+        "ends_before_it_saves",
+        "the run is over before the first step at which it would save or evaluate",
+        "save_steps and eval_steps below the number of steps, and save_model behind train()",
+        "Total optimization steps beside save_steps and eval_steps",
+        kinds=("checkpoint",),
+        harm=LESS,
+    ),
+    Cause(
         "summary_of_a_resume",
         "the summary of a resumed run divides the losses since the resume by the steps of the "
         "whole run, and counts all of these over the time since: its train_loss is too low and its "

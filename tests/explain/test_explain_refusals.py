@@ -84,7 +84,7 @@ SAID = {
     "ValueError: You can't train a model that has been loaded with `device_map='auto'` in any "
     "distributed mode.": "split_under_a_launcher",
     "SignalException: Process 811 got signal: 1": "terminal_closed",
-    "slurmstepd: error: *** STEP 9.0 ON n4 CANCELLED AT 2025-04-01T02:00:11 DUE TO TIME LIMIT ***": (
+    "slurmstepd: error: *** JOB 9 ON n4 CANCELLED AT 2025-04-01T02:00:11 DUE TO TIME LIMIT ***": (
         "time_limit"
     ),
     "UserWarning: Input type is bfloat16, but bnb_4bit_compute_dtype=torch.float32 (default).": (

@@ -110,11 +110,13 @@ from course_utils.explain.stated.steps.fresh_adapter import still_in_the_first_s
 from course_utils.explain.stated.steps.hangs import said_to_hang
 from course_utils.explain.stated.steps.micro_sums import summed_over_rows
 from course_utils.explain.stated.steps.module_names import names_apart
+from course_utils.explain.stated.steps.never_reached import ends_before_it_saves
 from course_utils.explain.stated.steps.optimizer_order import made_before
 from course_utils.explain.stated.steps.padded_mean import divided_by_the_padding
 from course_utils.explain.stated.steps.plain_kl import plain_difference_in_the_loss
 from course_utils.explain.stated.steps.plans import plans
 from course_utils.explain.stated.steps.resumed_rate import rate_of_before
+from course_utils.explain.stated.steps.schedule_named import another_schedule
 from course_utils.explain.stated.steps.sharded_norm import clipped_by_shard
 from course_utils.explain.stated.steps.skipped_batches import skipped_by_steps
 from course_utils.explain.stated.steps.steps_before_epochs import ends_within_the_first_epoch
@@ -237,5 +239,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     split_drawn_anew,
     told_apart_by_noise,
     dead_by_the_first_update,
+    another_schedule,
+    ends_before_it_saves,
     said_to_hang,
 )
