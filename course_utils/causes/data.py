@@ -51,6 +51,16 @@ DATA = (
         harm=MEASURED,
     ),
     Cause(
+        "within_noise",
+        "checkpoints are told apart by scores of so few items that the noise is as large as their "
+        "differences",
+        "the whole set, or many samples for each problem, and a comparison item by item",
+        "the standard error of the score beside the differences",
+        kinds=("metric",),
+        where=EVALUATION,
+        harm=MEASURED,
+    ),
+    Cause(
         "evaluation_rows_differ",
         "the rows that are evaluated are made in another way than those that are trained on",
         "make both splits with one function: prefix, template, case, labels and their numbers",

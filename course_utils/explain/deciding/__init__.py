@@ -18,6 +18,7 @@ from course_utils.explain.deciding import (
     image_tokens,
     kept_reference,
     killed,
+    loaded_wide,
     prompts,
     recited,
     resumed,
@@ -146,6 +147,8 @@ def _sampled_at(beside: Beside) -> Setting | None:
 
 
 def _memory(one: Finding, beside: Beside, log: Log) -> Finding:
+    if (wide := loaded_wide.loaded_wide(one, beside)) is not one:
+        return wide
     told = allocations.told(one, beside)
     return replace(one, for_it=(*one.for_it, *told.proof), why=told.why, advice=told.advice)
 

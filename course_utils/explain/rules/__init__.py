@@ -62,6 +62,7 @@ from course_utils.explain.rules import (
     rows_by_id,
     rows_packed,
     same_scores,
+    schedule_stretched,
     simpo_beta,
     softmax_floor,
     sorted_rows,
@@ -101,6 +102,7 @@ BESIDE_SETTINGS = (
     *(value_clip, sorted_rows, older_in_queue, reference_reloaded, rate_at_floor),
     *(cached_replies, kept_of_another, whole_at_adapter_rate, simpo_beta, rates),
     *(one_class_counted, mean_logps, rate_of_sft, softmax_floor, no_reward_model),
+    schedule_stretched,
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,

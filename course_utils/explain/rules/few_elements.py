@@ -44,6 +44,18 @@ _SHARE = re.compile(
     r"\b[^.;,\n]{0,30}?\b(?:differ|chang|mov|updat)\w*",
     re.IGNORECASE,
 )
+_SAME = re.compile(
+    r"(?<![\d.])(?P<share>\d+(?:\.\d+)?) ?% of (?:all |the |its |our |my |model )*(?:elements?|"
+    r"weights?|param\w*|values?|entries)\b[^.;,]{0,30}?\b(?:identical|unchanged|untouched|"
+    r"the same|equal|(?:never|not|n't) (?:change|move|differ)\w*)",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    r"\b(?:(?:frac(?:tion)?|share|part|ratio)[ _](?:of[ _])?(?:\w+[ _]){0,3}?(?:changed|updated|"
+    r"moved|differ\w*)|(?:changed|updated|moved|differing)(?:[ _](?:frac(?:tion)?|share|part|ratio|"
+    r"elements?|weights?|params?))*)['\"]?\s*[:=]?\s*(?P<share>0?\.\d+)(?![\d.]*\d)",
+    re.IGNORECASE,
+)
 _OF_OTHERS = re.compile(  # a format that is not the one in which the trainer keeps its weights
     r"\brollout(?:_\w+)?\b|vllm|sglang|sampler|generat|\bref\b|mixed_precision|compute",
     re.IGNORECASE,
@@ -54,7 +66,7 @@ _GRADIENTS = re.compile(
 )
 FEWEST, TINY = 3, 10.0  # rows of a table; percent
 LEARNT = 0.9  # of the first losses
-BELOW = 4  # lines between a question and its answer
+BELOW = 5  # lines between a question and its answer
 
 
 def few_elements_change(log: Log, beside: Beside) -> Finding | None:
@@ -98,7 +110,11 @@ def _in_a_table(lines: list[Line]) -> str:
 def _in_words(lines: list[Line]) -> str:
     """That few of all elements have changed, as a sentence or a printed line has it; else ""."""
     found = ((line, m) for line in lines if (m := _TOLD.search(line.text)))
-    few = ((line, m) for line, m in found if float(m["share"] or m["also"]) <= TINY)
+    few = [(line, m) for line, m in found if float(m["share"] or m["also"]) <= TINY]
+    alike = ((line, m) for line in lines if (m := _SAME.search(line.text)))
+    few += [(line, m) for line, m in alike if 100 - float(m["share"]) <= TINY]
+    named = ((line, m) for line in lines if (m := _NAMED.search(line.text)))
+    few += [(line, m) for line, m in named if 100 * float(m["share"]) <= TINY]
     return next((f"{line.where} says: {m[0].strip()}" for line, m in few), "")
 
 

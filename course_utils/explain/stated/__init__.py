@@ -21,11 +21,13 @@ from course_utils.explain.stated.calls.tokens import wrong_tokens
 from course_utils.explain.stated.calls.trained import wrong_in_what_is_trained
 from course_utils.explain.stated.evaluations.benchmarks import turned_round
 from course_utils.explain.stated.evaluations.comparisons import compared
+from course_utils.explain.stated.evaluations.graphs_kept import graphs_of_the_validation
 from course_utils.explain.stated.evaluations.judged_by_step import judged_worse_by_step
 from course_utils.explain.stated.evaluations.no_loss_judged import no_loss_judged
 from course_utils.explain.stated.evaluations.one_shard import same_part_judged
 from course_utils.explain.stated.evaluations.read_in_part import number_read_in_part
 from course_utils.explain.stated.evaluations.unshifted_metric import unshifted_metric
+from course_utils.explain.stated.evaluations.within_noise import told_apart_by_noise
 from course_utils.explain.stated.labels.cut_ends import ends_cut
 from course_utils.explain.stated.labels.cut_rows import cut_rows
 from course_utils.explain.stated.labels.image_prompts import counted_without_the_images
@@ -98,6 +100,7 @@ from course_utils.explain.stated.rows.shrunk_images import text_too_small
 from course_utils.explain.stated.rows.sibling_rows import siblings_in_a_batch
 from course_utils.explain.stated.rows.small_integers import ids_cut
 from course_utils.explain.stated.rows.split_after import split_after_copies
+from course_utils.explain.stated.rows.split_anew import split_drawn_anew
 from course_utils.explain.stated.rows.split_by_pair import split_by_pair
 from course_utils.explain.stated.rows.tokens_kept import kept_without_the_tokenizer
 from course_utils.explain.stated.rows.two_starts import two_starts
@@ -127,6 +130,7 @@ from course_utils.explain.stated.served.token_ids import other_ids
 from course_utils.explain.stated.served.turn_not_opened import turn_not_opened
 from course_utils.explain.stated.steps.best_kept import worst_taken_for_best
 from course_utils.explain.stated.steps.class_weights import weights_in_another_order
+from course_utils.explain.stated.steps.data_parallel import one_process_for_all
 from course_utils.explain.stated.steps.divided_divergence import kl_over_the_words
 from course_utils.explain.stated.steps.few_of_the_rows import few_of_the_rows
 from course_utils.explain.stated.steps.forward_range import dead_in_float16, outside_of_float16
@@ -134,15 +138,19 @@ from course_utils.explain.stated.steps.fresh_adapter import still_in_the_first_s
 from course_utils.explain.stated.steps.hangs import said_to_hang
 from course_utils.explain.stated.steps.micro_sums import summed_over_rows
 from course_utils.explain.stated.steps.module_names import names_apart
+from course_utils.explain.stated.steps.never_reached import ends_before_it_saves
 from course_utils.explain.stated.steps.optimizer_order import made_before
 from course_utils.explain.stated.steps.padded_mean import divided_by_the_padding
 from course_utils.explain.stated.steps.plain_kl import plain_difference_in_the_loss
 from course_utils.explain.stated.steps.plans import plans
 from course_utils.explain.stated.steps.resumed_rate import rate_of_before
+from course_utils.explain.stated.steps.schedule_named import another_schedule
 from course_utils.explain.stated.steps.sharded_norm import clipped_by_shard
 from course_utils.explain.stated.steps.skipped_batches import skipped_by_steps
+from course_utils.explain.stated.steps.steps_before_epochs import ends_within_the_first_epoch
 from course_utils.explain.stated.steps.summed_divergence import kl_over_the_positions
 from course_utils.explain.stated.steps.teacher_entropy import entropy_is_the_floor
+from course_utils.explain.stated.steps.weights_in_half import dead_by_the_first_update
 
 RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     served,
@@ -280,5 +288,13 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     grader_fails,
     goes_on_with_the_prompt,
     goes_on_behind_its_end,
+    one_process_for_all,
+    ends_within_the_first_epoch,
+    graphs_of_the_validation,
+    split_drawn_anew,
+    told_apart_by_noise,
+    dead_by_the_first_update,
+    another_schedule,
+    ends_before_it_saves,
     said_to_hang,
 )
