@@ -58,7 +58,8 @@ DATA = (
         "the standard error of the score beside the differences",
         kinds=("metric",),
         where=EVALUATION,
-        harm=MEASURED,
+        healthy=True,
+        neutral=True,
     ),
     Cause(
         "evaluation_rows_differ",

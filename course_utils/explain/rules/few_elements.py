@@ -32,7 +32,8 @@ _TOLD = re.compile(
 )
 _ASKED = re.compile(
     r"(?=.*(?:!=|\.ne\(|\bnot_equal\(|\bisclose\(|\w*changed\b|\bn?_?diff\w*))"
-    r"(?=.*(?:\.mean\(|numel|\blen\(|\.size\b|\bfrac\w*\(|\b(?:\w*changed|\w*diff\w*) ?/ ?\w))",
+    r"(?=.*(?:\.mean\(|\.sum\(.*/|numel|\blen\(|\.size\b|\bfrac\w*\(|"
+    r"\b(?:\w*changed|\w*diff\w*) ?/ ?\w))",
     re.IGNORECASE,
 )
 _ANSWER = re.compile(r"^\W*(?:tensor\()?(?P<share>0?\.\d+(?:e-?\d+)?|\d(?:\.\d+)?e-\d+|0\.0)\W*$")

@@ -1,6 +1,7 @@
 """Weights that are loaded in float16 by a setting and trained as they are: dead by the first
 update."""
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -70,7 +71,7 @@ def dead_by_the_first_update(beside: Beside, log: Log) -> Iterator[Finding]:
     if half is None or _kept_wider(beside) or beside.matching(_LARGE_EPS):
         return
     turned = _turned(log)
-    if turned is None:
+    if turned is None or not all(map(math.isfinite, log.values("reward"))):
         return
     before, after = turned
     unscales = beside.matching(_UNSCALES)
