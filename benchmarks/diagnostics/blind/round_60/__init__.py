@@ -1,1 +1,1 @@
-"""Round 58: 15 posts alone, by one author."""
+"""Round 60: 15 posts alone, by one author."""
