@@ -48,7 +48,7 @@ def test_a_head_under_another_key_is_named(lines):
 )
 def test_a_head_that_is_drawn_where_it_only_scores_is_named(lines):
     one = first(*lines)
-    assert one.key == "head_is_new" and "another one in each start" in one.says
+    assert one.key == "head_is_new" and "random direction" in one.says
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,13 @@ from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.numbers import thirds
 from course_utils.explain.paste.sentences import is_prose
-from course_utils.explain.rules.kept_in_bfloat16 import LARGER_HIDES, ROUNDED, SMALL
-from course_utils.explain.stated.steps.rounded import FLOAT32_KEPT, KEEP_FLOAT32, OF_WEIGHTS
+from course_utils.explain.rules.kept_in_bfloat16 import ROUNDED, SMALL
+from course_utils.explain.stated.steps.rounded import (
+    FLOAT32_KEPT,
+    KEEP_FLOAT32,
+    LARGER_HIDES,
+    OF_WEIGHTS,
+)
 
 _HEAD_OF_CHANGES = re.compile(
     r"(?=.*\b(?:elements?|numel|params?|parameters?|tensors?|size|name|module|layer|weight)\b)"

@@ -13,6 +13,8 @@ _OF_REWARD = re.compile(  # a setting or line of code that says what scores the 
     r"['\"]?(?:\s*[=:]\s*|\s+)(?:\w+(?:\.\w+)*\()?\[?\s*['\"]?(?P<path>\$\{?\w+\}?|[\w./-]+)"
 )
 _VARIABLE = r"(?<![\w$]){}\s*=\s*['\"]?(?P<path>[\w./-]+)"
+_REWARD_MODEL = re.compile(r"reward|(?<![a-z])rm(?![a-z])", re.IGNORECASE)
+_CRITIC = re.compile(r"critic|value[ _]?model", re.IGNORECASE)
 _TRAINS_REWARD = re.compile(r"\bRewardTrainer\(|\breward_model(?:ing|ling)\.py\b|\btrl reward\b")
 NO_REWARD_MODEL = (
     "what scores the replies is no reward model: {path} has no head for a score ({names} "
@@ -33,11 +35,13 @@ def head_of_no_reward_model(log: Log, beside: Beside) -> Finding | None:
         return None
     asked = [(line, m) for line in beside.words for m in _OF_REWARD.finditer(line.text)]
     for line, path, names in drawn_heads(beside):
+        who = line.text.split("checkpoint")[0]
+        is_named = _REWARD_MODEL.search(f"{who} {path}") and not _CRITIC.search(who)
         of_it = (one for one in asked if _is_same(_meant(one[1]["path"], beside), path))
         setting = next(of_it, None)
-        if setting is None:
+        if setting is None and not is_named:
             continue
-        proof = [line.says, f"{setting[0].where} says: {setting[1][0]}"]
+        proof = [line.says, *([f"{setting[0].where} says: {setting[1][0]}"] if setting else [])]
         was = "were" if len(names) > 1 else "was"
         why = NO_REWARD_MODEL.format(path=path, names=" and ".join(names), was=was)
         return Finding("head_is_new", 9.1, line, tuple(proof), why=why, advice=TRAIN_ONE)

@@ -10,7 +10,6 @@ from course_utils.explain.paste.code import bound, name_of
 from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.numbers import thirds, trend
-from course_utils.explain.rules.kept_in_bfloat16 import LARGER_HIDES
 from course_utils.explain.stated.calls.given import (
     Found,
     Row,
@@ -20,7 +19,7 @@ from course_utils.explain.stated.calls.given import (
     told,
     written,
 )
-from course_utils.explain.stated.steps.rounded import KEEP_FLOAT32
+from course_utils.explain.stated.steps.rounded import KEEP_FLOAT32, LARGER_HIDES
 
 _HALF = re.compile(r"^(?:torch\.)?(?:float16|half)$|^'(?:float16|fp16|half)'$")
 _BRAIN = re.compile(r"^(?:torch\.)?bfloat16$|^'(?:bfloat16|bf16)'$")

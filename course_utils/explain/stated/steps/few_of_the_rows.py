@@ -8,6 +8,7 @@ from course_utils.explain.paste.beside import Beside, Setting
 from course_utils.explain.paste.entries import Line, plain_number
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.sentences import is_prose
+from course_utils.explain.stated.steps.steps_before_epochs import OF_A_DUMP
 
 _LIMIT = re.compile(r"max_(?:train_)?(?:steps|iters|updates)|train_iters")
 _COMMENTED = re.compile(r"^\W{0,3}(?:#|//)")
@@ -61,7 +62,9 @@ WHOLE = " (about {steps:.0f} steps for one epoch)"
 def few_of_the_rows(beside: Beside, log: Log) -> Iterator[Finding]:
     """A limit of steps, the part of the rows that it lets in, and what else was asked for."""
     limit = _limit(beside)
-    if limit is None or log.kind() == "policy" or beside.matching(_MEANT):
+    if limit is None or log.kind() == "policy":
+        return
+    if beside.matching(_MEANT) or beside.matching(OF_A_DUMP):
         return
     part, shown = _part(limit, beside, log)
     if not 0 < part < PART:

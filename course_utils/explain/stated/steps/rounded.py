@@ -42,6 +42,7 @@ KEEP_FLOAT32 = (
     "(FSDP2: MixedPrecisionPolicy(param_dtype=bfloat16); some engines: optimizer_dtype float32); "
     "or an optimizer that rounds stochastically or keeps what it rounds off (Kahan)"
 )
+LARGER_HIDES = "; a larger rate only hides it"
 
 
 def gap_as_the_rate_falls(beside: Beside) -> Iterator[Finding]:

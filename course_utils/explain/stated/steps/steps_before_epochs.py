@@ -18,7 +18,7 @@ _EPOCHS = re.compile(
     r"(?<![\w.])(?:--)?(?:(?:num|total|max|n)_(?:train_|training_)?)?epochs"
     rf"{_N}(?P<n>\d+(?:\.\d+)?)(?![\w.]*\w)"
 )
-_OF_A_DUMP = re.compile(  # all settings are printed, the defaults as well
+OF_A_DUMP = re.compile(  # all settings are printed, the defaults as well
     r"\b(?:past_index|logging_nan_inf_filter|dataloader_pin_memory|_n_gpu|ddp_bucket_cap_mb)\b"
 )
 _ROWS = re.compile(
@@ -46,7 +46,7 @@ LEAVE_OUT = (
 def ends_within_the_first_epoch(beside: Beside, log: Log) -> Iterator[Finding]:
     """Both are set, and the run is over, or planned, before half of the first epoch."""
     steps, epochs = _last(beside, _STEPS), _last(beside, _EPOCHS)
-    if not steps or not epochs or beside.matching(_OF_A_DUMP) or beside.matching(_TRIED):
+    if not steps or not epochs or beside.matching(OF_A_DUMP) or beside.matching(_TRIED):
         return
     number, asked = int(plain_number(steps[1].replace("_", ""))), float(epochs[1])
     part = _seen(beside, log, number)
