@@ -13,6 +13,7 @@ from course_utils.explain.rules import (
     distilled,
     drift,
     ends,
+    entropy_bonus,
     epochs,
     evaluations,
     few_elements,
@@ -60,6 +61,7 @@ from course_utils.explain.rules import (
     reward_patterns,
     rope_base,
     rows_by_id,
+    rows_in_blocks,
     rows_packed,
     same_scores,
     schedule_stretched,
@@ -102,7 +104,7 @@ BESIDE_SETTINGS = (
     *(value_clip, sorted_rows, older_in_queue, reference_reloaded, rate_at_floor),
     *(cached_replies, kept_of_another, whole_at_adapter_rate, simpo_beta, rates),
     *(one_class_counted, mean_logps, rate_of_sft, softmax_floor, no_reward_model),
-    schedule_stretched,
+    *(schedule_stretched, entropy_bonus, rows_in_blocks),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,

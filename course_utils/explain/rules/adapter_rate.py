@@ -46,6 +46,7 @@ TENFOLD = (
 )
 LOW, LITTLE, MARGIN = 4e-6, 0.02, 1.5  # a rate; of the first losses; of a sum
 WHOLE_EPOCH = 0.9  # of the rows: long enough for a loss to fall
+LATE = 0.5  # of the epochs
 STILL = 2e-3  # the largest number of a B that has learnt next to nothing
 FOR_WHOLE = (
     "the learning rate is that of a whole model or of preference tuning, and far too low for an "
@@ -66,6 +67,8 @@ def rate_of_a_whole_model(log: Log, beside: Beside) -> Finding | None:
     if named is None or len(rates) < 3 or levels is None or log.kind() == "policy":
         return None
     if not 0 < max(rates) <= LOW or beside.matching(_WHOLE) or not levels[0] > 0:
+        return None
+    if not _is_from_its_beginning(log):
         return None
     if not abs(levels[0] - levels[2]) < LITTLE * levels[0]:
         return None
@@ -89,6 +92,12 @@ def rate_of_a_whole_model(log: Log, beside: Beside) -> Finding | None:
     )
     weight = 8.0 if moved else 6.5
     return Finding("rate_too_low", weight, entry, tuple(proof), why=why, advice=HUNDRED)
+
+
+def _is_from_its_beginning(log: Log) -> bool:
+    """Whether the paste is not the tail of a run alone, whose rate has come down by then."""
+    epochs = finite(log.values("epoch"))
+    return not epochs or epochs[0] < LATE * epochs[-1]
 
 
 def policy_hardly_moves(log: Log, beside: Beside) -> Finding | None:

@@ -16,13 +16,15 @@ from course_utils.explain.paste.numbers import said, spread
 
 _CLASSES = re.compile(
     r"\b(?:num_labels|num_classes|n_classes|nb_classes|n_labels|classes)['\"]?\s*[=:]\s*(?P<a>\d+)\b|"
-    r"\b(?:Dense\(\s*|Linear\([^,()]+,\s*)(?P<c>\d+)\b|"
+    r"\b(?:Dense\(\s*|Linear\([^,()]+,\s*(?:out_features=)?)(?P<c>\d+)\b|"
     r"(?<![\w.])(?P<b>\d+)[- ](?:\w+ )?(?:classes|labels|categories|intents|topics|way)\b",
     re.IGNORECASE,
 )
 _BINARY = re.compile(r"\bbinary\b|\bspam\b|\bsentiment\b|\btwo classes\b", re.IGNORECASE)
 _SOFTMAX = re.compile(r"softmax", re.IGNORECASE)
-PAIRS = (("loss", "accuracy"), ("loss", "eval_accuracy"), ("eval_loss", "eval_accuracy"))
+PAIRS = tuple(
+    (one, other) for one in ("loss", "eval_loss") for other in ("accuracy", "eval_accuracy")
+)
 FEW, MOVES, CLOSE, NEAR, LATER = 3, 0.02, 0.012, 0.02, 2
 WRONG = 0.7  # a share of errors, above which no model has learnt the classes
 FLOOR = (
@@ -49,7 +51,8 @@ def at_the_floor(log: Log, beside: Beside) -> Finding | None:
 def floor_of(log: Log, beside: Beside) -> tuple[Entry, int, tuple[str, ...]] | None:
     """The last such entry, the number of classes, and the sums of the first and the last."""
     for loss, hits in PAIRS:
-        both = [e for e in log.entries if {loss, hits} <= e.numbers.keys()]
+        entries = [e for run in (*log.earlier, log) for e in run.entries]
+        both = [e for e in entries if {loss, hits} <= e.numbers.keys()]
         both = [e for e in both if math.isfinite(e.numbers[loss]) and 0 <= _error(e, hits) < WRONG]
         above = [e.numbers[loss] - _error(e, hits) for e in both]
         for k in _numbers_of_classes(beside) if len(both) >= FEW else ():
