@@ -12,7 +12,8 @@ LOADER = "train_dl = DataLoader(train_ds, batch_size=16, num_workers=4)"
 def blocks(low: float = 0.002, high: float = 1.0, every: int = 5) -> list[str]:
     return [
         f"ep 0 step {100 * n}/2000 | "
-        f"loss(avg100) {high if n % every == 1 and n > 1 else low:.4f} | acc(avg100) 1.0000 | lr {2e-5 - n * 1e-7:.3e}"
+        f"loss(avg100) {high if n % every == 1 and n > 1 else low:.4f} | acc(avg100) 1.0000 | "
+        f"lr {2e-5 - n * 1e-7:.3e}"
         for n in range(1, 21)
     ]
 
