@@ -66,7 +66,8 @@ THE_END = (
 
 def goes_on_behind_its_end(beside: Beside, log: Log) -> Iterator[Finding]:
     """A reply with the end of a turn and a new turn, where replies are cut and eos is another."""
-    found = _shown(beside, log) if log.kind() == "policy" else None
+    is_supervised = log.kind() != "policy" and bool(log.values("loss"))
+    found = None if is_supervised else _shown(beside, log)
     if found is None:
         return
     line, end, role = found
