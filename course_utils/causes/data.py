@@ -51,17 +51,6 @@ DATA = (
         harm=MEASURED,
     ),
     Cause(
-        "within_noise",
-        "checkpoints are told apart by scores of so few items that the noise is as large as their "
-        "differences",
-        "the whole set, or many samples for each problem, and a comparison item by item",
-        "the standard error of the score beside the differences",
-        kinds=("metric",),
-        where=EVALUATION,
-        healthy=True,
-        neutral=True,
-    ),
-    Cause(
         "evaluation_rows_differ",
         "the rows that are evaluated are made in another way than those that are trained on",
         "make both splits with one function: prefix, template, case, labels and their numbers",
@@ -131,18 +120,6 @@ DATA = (
         "the smallest and largest number, mean and deviation of one batch",
         kinds=("images",),
         harm=LESS,
-    ),
-    Cause(
-        "batch_as_one_row",
-        "the function that makes a row's text is given a batch of rows and makes one text of all "
-        "of them: each batch is one row, which holds Python lists and is cut at the length limit",
-        "loop over the rows of the batch and return one text for each, or map without "
-        "batched=True; num_rows must be as before",
-        "num_rows before and after, and one row of the batch, decoded",
-        kinds=("labels",),
-        harm=WRONG,
-        explains=keys("few_steps too_long end_missing"),
-        speaks_of=OF_LABELS,
     ),
     Cause(
         "prompt_twice",

@@ -223,17 +223,6 @@ INPUTS = (
         harm=WRONG,
     ),
     Cause(
-        "reasoning_dropped",
-        "the chat template leaves the thoughts (<think> ... </think>) of replies out of the rows: "
-        "the model is trained to answer without thinking",
-        "a template that keeps the thoughts, or rows whose trained reply is the last turn; count "
-        "the thoughts in a decoded row",
-        "one reply of the data beside the same reply in a decoded row",
-        kinds=("template",),
-        harm=WRONG,
-        speaks_of=OF_LABELS,
-    ),
-    Cause(
         "each_worker_reads_all",
         "each worker of the DataLoader reads the whole stream, so every row comes several times",
         "in __iter__, give each worker its part by get_worker_info(), or dataloader_num_workers=0",

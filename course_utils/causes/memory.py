@@ -79,17 +79,6 @@ MEMORY = (
         harm=ENDED,
     ),
     Cause(
-        "graphs_kept",
-        "the GPU's memory fills in validation: it runs with gradients on, and the losses that are "
-        "kept hold the graph of every batch",
-        "torch.no_grad() or torch.inference_mode() around the validation, and loss.item()",
-        "the allocated memory after each batch of the validation",
-        kinds=("memory",),
-        where=EVALUATION,
-        harm=ENDED,
-        explains=keys("cuda_memory predictions_kept"),
-    ),
-    Cause(
         "host_memory",
         "the memory of the machine (not the GPU's) is full",
         "read the data in pieces or memory-mapped (streaming), fewer DataLoader workers, one "

@@ -184,26 +184,6 @@ OWN_CODE = (
         speaks_of=OF_LABELS,
     ),
     Cause(
-        "objective_minimised",
-        "what a policy should make larger (log-probs or ratios times advantages) is minimised",
-        "a minus before it",
-        "the log-prob of a reply with a positive advantage, before and behind one step",
-        kinds=("collapse",),
-        harm=BROKEN,
-        explains=keys("collapse entropy_runs kl_runs on_policy_zero_loss length_is_paid"),
-        follows=OUTCOME,
-    ),
-    Cause(
-        "old_is_current",
-        "the old log-probs are computed anew from the current policy before each update, so that "
-        "every ratio is 1 and nothing is clipped",
-        "compute them once for each rollout, before the first update",
-        "the ratio in the last update of a rollout: it must not be 1",
-        kinds=("collapse",),
-        harm=BROKEN,
-        explains=keys("clips_nothing collapse entropy_runs kl_runs on_policy_zero_loss"),
-    ),
-    Cause(
         "loss_against_labels",
         "the loss of this run pulls against its labels: its gradient points away from that of the "
         "model's own loss",

@@ -90,18 +90,6 @@ PARTS = (
         harm=LESS,
     ),
     Cause(
-        "divergence_summed",
-        "kl_div with reduction='batchmean' on (rows, positions, words) divides by the rows alone: "
-        "the teacher's term is a sum over all positions of a row, hundreds to thousands of times "
-        "too large beside a cross-entropy that is a mean per token",
-        "flatten to (tokens, words), keep the tokens with a label, and only then take 'batchmean': "
-        "kl_div(s.view(-1, V)[mask], t.view(-1, V)[mask], reduction='batchmean')",
-        "the gradient of each term of the loss alone, and the term at twice the length",
-        kinds=("normalisation",),
-        harm=LESS,
-        explains=keys("above_uniform clipped_to_nothing gradient_mostly_zero thrown_about"),
-    ),
-    Cause(
         "padding_pooled",
         "the loss reads the vectors of padding: the position that is pooled does not fit the side "
         "of the padding, or a mean runs over padding as well",

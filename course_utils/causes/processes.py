@@ -1,7 +1,7 @@
 """Causes that end a process or make it hang, and weights that lie spread over processes."""
 
 from course_utils.causes.cause import LATER, WARNED, WEAK, Cause, Phrase, keys
-from course_utils.causes.harms import ENDED, LESS
+from course_utils.causes.harms import ENDED
 
 PROCESSES = (
     Cause(
@@ -245,23 +245,11 @@ PROCESSES = (
         "nvidia-smi: which processes are on which GPU",
         harm=ENDED,
         explains=keys("nccl_failed python_error exception ranks_disagree"),
-        beside="gpus",
         phrases=(
             Phrase(r"Duplicate GPU detected.{0,80}"),
             Phrase(r"[Aa]ttempting to use the same CUDA device for multiple distinct roles.{0,60}"),
             Phrase(r"[Mm]ultiple ranks? (?:are )?(?:using|on) the same (?:GPU|device).{0,60}"),
         ),
-    ),
-    Cause(
-        "one_process_for_all",
-        "one process runs the training on several GPUs (nn.DataParallel): the batch is so many "
-        "times larger, the updates so many times fewer, and each step is slow",
-        "torchrun or accelerate launch, one process for each GPU, or a single GPU; and the same "
-        "whole batch as before",
-        "the number of updates and the batch beside those of a run on one GPU",
-        kinds=("normalisation",),
-        harm=LESS,
-        explains=keys("only_gathers few_steps"),
     ),
     Cause(
         "saved_partitioned",

@@ -140,18 +140,6 @@ RATES = (
         explains=keys("resumed_without_state"),
     ),
     Cause(
-        "schedule_stretched",
-        "the run was at the end of its schedule and goes on with more steps: the decay, made anew "
-        "for the longer run, puts the rate back up, and the loss rises with it",
-        "finish the longer run and judge it there; or begin a new one from the weights, with a "
-        "small rate and a short warm-up",
-        "the learning rate of the last step before the resume and of the first behind it",
-        kinds=("resume", "schedule"),
-        harm=LESS,
-        explains=keys("rate_too_high resumed_without_state"),
-        speaks_of=OF_RATES,
-    ),
-    Cause(
         "resumed_at_its_end",
         "the run is resumed where it ends: max_steps and epochs count from the first start, so "
         "next to nothing is trained behind the checkpoint",
@@ -160,14 +148,6 @@ RATES = (
         kinds=("resume",),
         harm=STILL,
         explains=keys("rate_zero schedule_ends_early few_steps"),
-    ),
-    Cause(
-        "ends_before_it_saves",
-        "the run is over before the first step at which it would save or evaluate",
-        "save_steps and eval_steps below the number of steps, and save_model behind train()",
-        "Total optimization steps beside save_steps and eval_steps",
-        kinds=("checkpoint",),
-        harm=LESS,
     ),
     Cause(
         "summary_of_a_resume",

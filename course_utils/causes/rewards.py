@@ -199,30 +199,6 @@ REWARDS = (
         complaints=(("reward up, quality down", 1),),
     ),
     Cause(
-        "right_answers_unpaid",
-        "the verifier compares answers as text: right ones in another spelling earn nothing",
-        "compare values: bring both sides into one form, or use math_verify",
-        "replies of reward 0 with their answers beside the right ones",
-        kinds=("reward_hacking",),
-        where=REWARD,
-        harm=WRONG,
-        would_show=BY_ANOTHER_JUDGE,
-        explains=keys(
-            "no_signal on_policy_zero_loss signal_ended proxy_rises_alone collapse constant_part"
-        ),
-    ),
-    Cause(
-        "grader_fails",
-        "the grader fails at times (a limit of requests, a timeout), and its failures are paid as "
-        "wrong replies",
-        "leave out what could not be graded, or grade it again; fewer requests at once",
-        "the share of replies that could not be graded, by step",
-        kinds=("reward_hacking",),
-        where=REWARD,
-        harm=WRONG,
-        explains=keys("collapse no_signal signal_ended entropy_runs kl_runs on_policy_zero_loss"),
-    ),
-    Cause(
         "reward_pays_junk",
         "the reward function pays for replies that do not do the task",
         "harden the verifier: parse one answer and compare it exactly",

@@ -14,11 +14,9 @@ from course_utils.explain.deciding import (
     checkpoints,
     engines,
     experts,
-    gpus,
     image_tokens,
     kept_reference,
     killed,
-    loaded_wide,
     prompts,
     recited,
     resumed,
@@ -147,8 +145,6 @@ def _sampled_at(beside: Beside) -> Setting | None:
 
 
 def _memory(one: Finding, beside: Beside, log: Log) -> Finding:
-    if (wide := loaded_wide.loaded_wide(one, beside)) is not one:
-        return wide
     told = allocations.told(one, beside)
     return replace(one, for_it=(*one.for_it, *told.proof), why=told.why, advice=told.advice)
 
@@ -183,7 +179,6 @@ _BY_NAME: dict[str, Callable[[Finding, Beside, Log], Finding]] = {
     "metric": _metric,
     "prompts": prompts.cut,
     "experts": _waits,
-    "gpus": gpus.shared_with_a_server,
     "length": tokens.masked,
     "temperature": engines.apart,
     "groups": _no_signal,

@@ -13,21 +13,14 @@ from course_utils.explain.stated.calls.layouts import (
     opened_behind_the_end,
     padded_on_the_right,
 )
-from course_utils.explain.stated.calls.policy_log_probs import wrong_log_probs
-from course_utils.explain.stated.calls.policy_shapes import spread_over_all_rows
-from course_utils.explain.stated.calls.policy_signs import wrong_signs
 from course_utils.explain.stated.calls.stepped import wrong_in_the_step
 from course_utils.explain.stated.calls.tokens import wrong_tokens
 from course_utils.explain.stated.calls.trained import wrong_in_what_is_trained
 from course_utils.explain.stated.evaluations.benchmarks import turned_round
 from course_utils.explain.stated.evaluations.comparisons import compared
-from course_utils.explain.stated.evaluations.graphs_kept import graphs_of_the_validation
 from course_utils.explain.stated.evaluations.judged_by_step import judged_worse_by_step
-from course_utils.explain.stated.evaluations.no_loss_judged import no_loss_judged
 from course_utils.explain.stated.evaluations.one_shard import same_part_judged
 from course_utils.explain.stated.evaluations.read_in_part import number_read_in_part
-from course_utils.explain.stated.evaluations.unshifted_metric import unshifted_metric
-from course_utils.explain.stated.evaluations.within_noise import told_apart_by_noise
 from course_utils.explain.stated.labels.cut_ends import ends_cut
 from course_utils.explain.stated.labels.cut_rows import cut_rows
 from course_utils.explain.stated.labels.image_prompts import counted_without_the_images
@@ -40,14 +33,12 @@ from course_utils.explain.stated.labels.mask_marks import (
     mark_in_no_row,
     marks_found_nothing,
 )
-from course_utils.explain.stated.labels.no_end_added import no_end_added
 from course_utils.explain.stated.labels.packed_code import packed_without_bounds
 from course_utils.explain.stated.labels.pad_hides_end import pad_hides_end
 from course_utils.explain.stated.labels.padding_free import joined_without_flash
 from course_utils.explain.stated.labels.padding_in_labels import padding_in_labels
 from course_utils.explain.stated.labels.prefix_mask import shifted_by_thoughts
 from course_utils.explain.stated.labels.prompt_again import prompt_again
-from course_utils.explain.stated.labels.prompt_in_reply import reply_holds_the_prompt
 from course_utils.explain.stated.labels.rolled_labels import rolled_after_the_split
 from course_utils.explain.stated.labels.rows_at_the_limit import rows_at_the_limit
 from course_utils.explain.stated.labels.rows_one_by_one import rows_one_by_one
@@ -55,12 +46,9 @@ from course_utils.explain.stated.labels.shifted_twice import moved_twice
 from course_utils.explain.stated.labels.shown_lists import end_without_label
 from course_utils.explain.stated.labels.shown_rows import rows_without_label, shown_rows
 from course_utils.explain.stated.labels.tails_shown import tail_without_end
-from course_utils.explain.stated.labels.tools_in_code import tools_in_the_code
 from course_utils.explain.stated.labels.tools_in_mask import tools_in_the_mask
 from course_utils.explain.stated.replies.clip_range import narrow_for_tokens
-from course_utils.explain.stated.replies.compared_as_text import compared_as_text
 from course_utils.explain.stated.replies.found_somewhere import found_somewhere
-from course_utils.explain.stated.replies.grader_fails import grader_fails
 from course_utils.explain.stated.replies.one_of_several import reaches_one
 from course_utils.explain.stated.replies.opened_tags import opened_by_the_prompt
 from course_utils.explain.stated.replies.overlong_buffer import penalised_from_the_start
@@ -79,14 +67,12 @@ from course_utils.explain.stated.replies.seeded_rounds import one_seed_each_roun
 from course_utils.explain.stated.replies.stop_strings import reasoning_cut
 from course_utils.explain.stated.replies.tiled_groups import groups_of_other_prompts
 from course_utils.explain.stated.replies.unsent_buffers import router_bias_left
-from course_utils.explain.stated.rows.batch_as_one_row import batch_as_one_row
 from course_utils.explain.stated.rows.cut_pairs import cut_pairs
 from course_utils.explain.stated.rows.every_rank import each_reads_all
 from course_utils.explain.stated.rows.few_positives import copies_in_the_batch
 from course_utils.explain.stated.rows.held_out_rows import held_out_of_the_training_rows
 from course_utils.explain.stated.rows.index_before_shuffle import looked_up_by_an_old_number
 from course_utils.explain.stated.rows.label_maps import numbered_in_each_file
-from course_utils.explain.stated.rows.longer_chosen import longer_is_better
 from course_utils.explain.stated.rows.name_orders import (
     counted_from_another_number,
     names_in_two_orders,
@@ -94,14 +80,11 @@ from course_utils.explain.stated.rows.name_orders import (
 from course_utils.explain.stated.rows.overlap_counted import counted_in_both
 from course_utils.explain.stated.rows.pairs_by_order import turned_by_its_order
 from course_utils.explain.stated.rows.pairs_shown import worse_one_chosen
-from course_utils.explain.stated.rows.reply_column import reply_column
 from course_utils.explain.stated.rows.set_order import numbered_by_a_set
 from course_utils.explain.stated.rows.shrunk_images import text_too_small
 from course_utils.explain.stated.rows.sibling_rows import siblings_in_a_batch
 from course_utils.explain.stated.rows.small_integers import ids_cut
 from course_utils.explain.stated.rows.split_after import split_after_copies
-from course_utils.explain.stated.rows.split_anew import split_drawn_anew
-from course_utils.explain.stated.rows.split_by_pair import split_by_pair
 from course_utils.explain.stated.rows.tokens_kept import kept_without_the_tokenizer
 from course_utils.explain.stated.rows.two_starts import two_starts
 from course_utils.explain.stated.served.adapter_of_zeros import saved_before_it_learnt
@@ -114,7 +97,6 @@ from course_utils.explain.stated.served.new_tokens import new_tokens_left
 from course_utils.explain.stated.served.principal_adapter import base_counts_twice
 from course_utils.explain.stated.served.prompt_lengths import prompt_is_shorter
 from course_utils.explain.stated.served.rope_written import base_not_read
-from course_utils.explain.stated.served.scored_bare import scored_without_template
 from course_utils.explain.stated.served.served_adapter import without_effect
 from course_utils.explain.stated.served.served_base import base_is_asked
 from course_utils.explain.stated.served.served_prompt import another_prompt
@@ -123,34 +105,25 @@ from course_utils.explain.stated.served.served_template import another_template
 from course_utils.explain.stated.served.serving import served
 from course_utils.explain.stated.served.tables_left_out import tables_left_out
 from course_utils.explain.stated.served.templates import templates
-from course_utils.explain.stated.served.thinking_switched_on import thinking_switched_on
-from course_utils.explain.stated.served.thoughts_dropped import thoughts_dropped
 from course_utils.explain.stated.served.tied_tables import tie_lost
 from course_utils.explain.stated.served.token_ids import other_ids
 from course_utils.explain.stated.served.turn_not_opened import turn_not_opened
 from course_utils.explain.stated.steps.best_kept import worst_taken_for_best
 from course_utils.explain.stated.steps.class_weights import weights_in_another_order
-from course_utils.explain.stated.steps.data_parallel import one_process_for_all
 from course_utils.explain.stated.steps.divided_divergence import kl_over_the_words
-from course_utils.explain.stated.steps.few_of_the_rows import few_of_the_rows
 from course_utils.explain.stated.steps.forward_range import dead_in_float16, outside_of_float16
 from course_utils.explain.stated.steps.fresh_adapter import still_in_the_first_step
 from course_utils.explain.stated.steps.hangs import said_to_hang
 from course_utils.explain.stated.steps.micro_sums import summed_over_rows
 from course_utils.explain.stated.steps.module_names import names_apart
-from course_utils.explain.stated.steps.never_reached import ends_before_it_saves
 from course_utils.explain.stated.steps.optimizer_order import made_before
 from course_utils.explain.stated.steps.padded_mean import divided_by_the_padding
 from course_utils.explain.stated.steps.plain_kl import plain_difference_in_the_loss
 from course_utils.explain.stated.steps.plans import plans
 from course_utils.explain.stated.steps.resumed_rate import rate_of_before
-from course_utils.explain.stated.steps.schedule_named import another_schedule
 from course_utils.explain.stated.steps.sharded_norm import clipped_by_shard
 from course_utils.explain.stated.steps.skipped_batches import skipped_by_steps
-from course_utils.explain.stated.steps.steps_before_epochs import ends_within_the_first_epoch
-from course_utils.explain.stated.steps.summed_divergence import kl_over_the_positions
 from course_utils.explain.stated.steps.teacher_entropy import entropy_is_the_floor
-from course_utils.explain.stated.steps.weights_in_half import dead_by_the_first_update
 
 RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     served,
@@ -165,10 +138,8 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     judged_worse_by_step,
     rows_one_by_one,
     prompt_again,
-    reply_holds_the_prompt,
     rate_of_before,
     another_prompt,
-    scored_without_template,
     joined_without_flash,
     outside_of_float16,
     dead_in_float16,
@@ -179,7 +150,6 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     rows_without_label,
     cut_rows,
     cut_pairs,
-    longer_is_better,
     text_as_bool,
     opened_by_the_prompt,
     defaults_of_the_model,
@@ -220,7 +190,6 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     groups_of_other_prompts,
     copies_in_the_batch,
     kl_over_the_words,
-    kl_over_the_positions,
     numbered_by_a_set,
     one_seed_each_round,
     penalised_from_the_start,
@@ -253,23 +222,13 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     worst_taken_for_best,
     none_is_counted,
     same_part_judged,
-    no_loss_judged,
-    unshifted_metric,
     marks_found_nothing,
-    reply_column,
-    thoughts_dropped,
-    thinking_switched_on,
-    no_end_added,
     padding_in_labels,
-    batch_as_one_row,
-    few_of_the_rows,
     divided_by_the_padding,
     number_read_in_part,
     split_after_copies,
-    split_by_pair,
     counted_in_both,
     tools_in_the_mask,
-    tools_in_the_code,
     wrong_tokens,
     laid_out_otherwise,
     opened_behind_the_end,
@@ -279,22 +238,9 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     wrong_in_the_format,
     wrong_in_the_graph,
     wrong_in_what_is_kept,
-    wrong_signs,
-    wrong_log_probs,
-    spread_over_all_rows,
     prompts_cut,
     found_somewhere,
-    compared_as_text,
-    grader_fails,
     goes_on_with_the_prompt,
     goes_on_behind_its_end,
-    one_process_for_all,
-    ends_within_the_first_epoch,
-    graphs_of_the_validation,
-    split_drawn_anew,
-    told_apart_by_noise,
-    dead_by_the_first_update,
-    another_schedule,
-    ends_before_it_saves,
     said_to_hang,
 )
