@@ -91,39 +91,3 @@ def test_a_merge_whose_result_is_thrown_away(save):
 )
 def test_a_merge_that_is_kept_is_no_fault(lines):
     assert "merged_not_equal" not in keys(*lines, *LOSSES)
-
-
-METRIC = [
-    "def compute_metrics(p):",
-    "    preds, labels = p.predictions.argmax(-1), p.label_ids",
-    "    mask = labels != -100",
-    "    return {'accuracy': (preds[mask] == labels[mask]).mean()}",
-]
-
-
-def judged(loss: float, hits: float) -> list[str]:
-    return [
-        f"{{'loss': 0.6, 'epoch': {n}.0}}\n"
-        f"{{'eval_loss': {loss}, 'eval_accuracy': {hits}, 'epoch': {n}.0}}"
-        for n in (1, 2)
-    ]
-
-
-def test_an_accuracy_of_tokens_that_no_such_loss_can_have():
-    found = first(*METRIC, *judged(0.35, 0.04))
-    assert found.key == "metric_not_as_named"
-    assert "labels[:, 1:]" in found.fix
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        [*METRIC, *judged(0.35, 0.91)],
-        [*METRIC, *judged(2.4, 0.04)],
-        [*METRIC, "    # both are given shifted: [:, :-1]", *judged(0.35, 0.04)],
-        ["model = AutoModelForSeq2SeqLM.from_pretrained(n)", *METRIC, *judged(0.35, 0.04)],
-        judged(0.35, 0.04),  # of whole answers, for all that is known
-    ],
-)
-def test_a_shift_another_model_or_a_loss_that_allows_it(lines):
-    assert "metric_not_as_named" not in keys(*lines)

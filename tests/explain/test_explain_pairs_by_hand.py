@@ -1,51 +1,8 @@
-"""Loops of their own over pairs: means for sums, rates of SFT, first padding, splits by pair."""
+"""Loops of their own over pairs: rates of SFT, the first padding, a truth of text."""
 
 import pytest
 
 from tests.helpers.explained import first, keys
-
-MEAN = "    return (logp * mask).sum(-1) / mask.sum(-1)"
-SUM = "    return (logp * mask).sum(-1)"
-LOSS = "loss = -F.logsigmoid(beta * (pi - ref)).mean()"
-
-
-def still(fall: float = 0.0002, rise: float = 0.02):
-    return [
-        f"step {50 * n} loss {0.6931 - fall * n:.4f} acc {0.5 + rise * n:.3f} margin 0.00{n}"
-        for n in range(9)
-    ]
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        [MEAN, "beta = 0.1", LOSS, *still()],
-        [
-            "    return -(nll * keep).sum(1) / keep.sum(1)",
-            "l = -torch.log(torch.sigmoid(0.1 * h))",
-            *still(),
-        ],
-        ["lp = get_batch_logps(logits, labels, average_log_prob=True)", LOSS, *still()],
-    ],
-)
-def test_a_mean_in_a_loss_for_sums_is_named(lines):
-    one = first(*lines)
-    assert one.key == "beta_unusual" and "mean over its tokens" in one.says and "sum" in one.fix
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        [SUM, "beta = 0.1", LOSS, *still()],
-        [MEAN, "beta = 2.5", LOSS, *still()],
-        [MEAN, "beta = 0.1", LOSS, *still(fall=0.03)],
-        [MEAN, "loss_type = ipo", LOSS, *still()],
-        [MEAN, "loss = F.cross_entropy(logits, labels)", *still()],
-        [MEAN, "beta = 0.1", LOSS, *still(rise=0.001)],
-    ],
-)
-def test_sums_larger_betas_and_runs_that_learn_are_not_accused(lines):
-    assert "beta_unusual" not in keys(*lines)
 
 
 def pairs(rate: float, to: float, lost: float = 2.0):
@@ -105,41 +62,6 @@ def test_a_score_in_front_of_the_first_padding_is_named(code):
 )
 def test_scores_that_differ_and_a_padding_of_its_own_are_not_accused(lines):
     assert "rows_pooled_wrong" not in keys(*lines)
-
-
-EVALS = [
-    f"{{'eval_loss': {0.3 - 0.05 * n:.3f}, 'eval_accuracy': {0.89 + 0.02 * n:.3f}, 'epoch': 0.{n}}}"
-    for n in range(4)
-]
-MADE = "pairs = [(p, a, b) for p in prompts for a, b in combinations(p.replies, 2)]"
-CUT = "train, test = pairs[:-5000], pairs[-5000:]"
-BENCH = "RewardBench: 0.58"
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        [MADE, CUT, *EVALS, BENCH],
-        ["8 responses per prompt", "ds = pairs.train_test_split(test_size=0.1)", *EVALS, BENCH],
-        [MADE, CUT, *EVALS, "new prompts, same annotators: 61%"],
-    ],
-)
-def test_pairs_of_one_prompt_on_both_sides_are_named(lines):
-    one = first(*lines)
-    assert one.key == "rows_in_both" and "prompt" in one.says and "prompts first" in one.fix
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        [MADE, CUT, *EVALS],
-        [MADE, "train, test = prompts[:-500], prompts[-500:]", CUT, *EVALS, BENCH],
-        ["pairs = load('one pair for a prompt')", CUT, *EVALS, BENCH],
-        [MADE, CUT, *EVALS, "RewardBench: 0.91"],
-    ],
-)
-def test_splits_by_prompt_and_scores_that_hold_are_not_accused(lines):
-    assert "rows_in_both" not in keys(*lines)
 
 
 def unpaired(rejected: str = "nan"):

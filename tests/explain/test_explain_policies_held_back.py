@@ -119,34 +119,6 @@ TWICE = "node1:12:12 [0] init.cc:943 NCCL WARN Duplicate GPU detected : rank 4 a
 INVALID = "RuntimeError: NCCL error: invalid usage (run with NCCL_DEBUG=WARN for details)"
 
 
-@pytest.mark.parametrize(
-    ("commands", "given"),
-    [
-        (["$ trl vllm-serve --model m", "$ accelerate launch train.py"], "for either"),
-        (
-            ["CUDA_VISIBLE_DEVICES=0,1 swift rollout --model m", "NPROC_PER_NODE=4 swift rlhf"],
-            "for one of them",
-        ),
-        (
-            [
-                "CUDA_VISIBLE_DEVICES=0,1 trl vllm-serve --model m",
-                "CUDA_VISIBLE_DEVICES=1,2 accelerate launch train.py",
-            ],
-            "both are given GPU 1",
-        ),
-    ],
-)
-def test_a_server_and_a_trainer_on_the_same_gpus_are_told_with_what_each_was_given(commands, given):
-    one = first(*commands, TWICE + " CUDA device 1b000", INVALID)
-    assert one.key == "gpu_shared" and given in one.says and "2,3 for the training" in one.fix
-
-
-def test_trls_own_words_for_it_are_read_as_well():
-    told = "ValueError: Attempting to use the same CUDA device for multiple distinct roles/ranks"
-    one = first("File 'vllm_client.py', line 2, in init_communicator", told)
-    assert one.key == "gpu_shared" and "server that samples" in one.says
-
-
 def test_two_ranks_on_a_gpu_without_a_server_are_told_to_take_one_each():
     one = first("torchrun --nproc_per_node 8 sft.py", TWICE + " CUDA device 1b000", INVALID)
     assert one.key == "gpu_shared" and "set_device" in one.fix and "server" not in one.says
