@@ -189,6 +189,7 @@ CALLS = (
             Phrase(r"DeepSpeed config values that mismatch TrainingArguments"),
             Phrase(r"train_batch_size is not equal to micro_batch_per_gpu.{0,60}"),
             Phrase(r"must be (evenly )?divisible by the number of generations.{0,40}"),
+            Phrase(r"real_train_batch_size \(\d+\) must be divisible by.{0,50}"),
             Phrase(r"Zero-3 is not compatible with .{0,80}"),
             Phrase(
                 r"`?save_steps`? .{0,40}multiple of .{0,40}|load_best_model_at_end requires.{0,60}"

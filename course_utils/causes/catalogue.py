@@ -21,6 +21,7 @@ from course_utils.causes.policy import POLICY
 from course_utils.causes.preference import PREFERENCE
 from course_utils.causes.processes import PROCESSES
 from course_utils.causes.rates import RATES
+from course_utils.causes.refusals import REFUSALS
 from course_utils.causes.rewards import REWARDS
 from course_utils.causes.rollouts import ROLLOUTS
 from course_utils.causes.rows import ROWS
@@ -42,7 +43,7 @@ _ALL = (
         ENDS,
     ),
     *(LOSSES, RATES, REWARDS, POLICY, PREFERENCE, LIBRARIES),
-    *(DATA, OWN_CODE, TARGETS, PARTS, SET_NUMBERS, CALLS, HABITS, ROLLOUTS),
+    *(DATA, OWN_CODE, TARGETS, PARTS, SET_NUMBERS, CALLS, HABITS, ROLLOUTS, REFUSALS),
 )
 CAUSES: dict[str, Cause] = {one.key: one for one in chain.from_iterable(_ALL)}
 BY_NAME = {name: key for key, cause in CAUSES.items() for name in cause.names}  # of instruments

@@ -69,7 +69,7 @@ DATA = (
         thread="trl#4975",
         kinds=("labels",),
         harm=WRONG,
-        explains=keys("collapse"),
+        explains=keys("collapse engines_disagree logp_disagree entropy_runs kl_runs"),
         follows=OUTCOME,
     ),
     Cause(

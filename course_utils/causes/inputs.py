@@ -32,7 +32,7 @@ INPUTS = (
         phrases=(
             Phrase(r"Could not find (response|instruction) key", WARNED),
             Phrase(r"ignored in loss calculation|no assistant tokens", WARNED),
-            Phrase(r"chat template is not training-compatible", WARNED),
+            Phrase(r"is not training-compatible|All labels in your dataset are -100", WARNED),
         ),
         beside="length",
     ),

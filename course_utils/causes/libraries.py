@@ -15,7 +15,9 @@ LIBRARIES = (
             Phrase(r"FlashAttention only supports Ampere GPUs"),
             Phrase(r"compiled without GPU support|CUDA Setup failed"),
             Phrase(r"Triton Error \[CUDA\]: .{0,60}|Internal Triton PTX codegen error"),
-            Phrase(r"lib(cudart|cublas|cudnn|nccl|nvrtc)\S*: cannot open shared object file"),
+            Phrase(
+                r"lib(cudart|cublas|cudnn|nccl(?!-net)|nvrtc)\S*: cannot open shared object file"
+            ),
         ),
     ),
     Cause(

@@ -156,6 +156,8 @@ LOSSES = (
         "stop at the lowest evaluation loss; more data, fewer epochs, a smaller rate",
         "where the evaluation loss was lowest",
         harm=LESS,
+        explains=keys("falls_by_epochs"),
+        rivals=keys("falls_by_epochs"),
         beside="by heart",
     ),
     Cause(

@@ -128,7 +128,7 @@ OWN_CODE = (
     ),
     Cause(
         "frozen_as_drawn",
-        "most weights are frozen, and are as they were drawn at random",
+        "weights that the others build on are frozen, and are as they were drawn at random",
         "train these weights; or, if a checkpoint was to be in them, load it with strict=True, or "
         "look at its missing and unexpected keys: a prefix such as module. or _orig_mod. in names",
         "one frozen weight beside the same in the checkpoint",
@@ -179,6 +179,7 @@ OWN_CODE = (
         "the targets of the loss beside the ids",
         kinds=("labels",),
         harm=WRONG,
+        explains=keys("collapse engines_disagree logp_disagree entropy_runs kl_runs"),
         follows=OUTCOME,
         speaks_of=OF_LABELS,
     ),

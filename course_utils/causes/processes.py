@@ -237,6 +237,21 @@ PROCESSES = (
         ),
     ),
     Cause(
+        "gpu_shared",
+        "two ranks of one communicator are on the same GPU, and NCCL takes one rank a GPU: it "
+        "cannot be made",
+        "one GPU for each rank: CUDA_VISIBLE_DEVICES of each program, torch.cuda.set_device(local "
+        "rank) before the first collective, no more processes than GPUs",
+        "nvidia-smi: which processes are on which GPU",
+        harm=ENDED,
+        explains=keys("nccl_failed python_error exception ranks_disagree"),
+        phrases=(
+            Phrase(r"Duplicate GPU detected.{0,80}"),
+            Phrase(r"[Aa]ttempting to use the same CUDA device for multiple distinct roles.{0,60}"),
+            Phrase(r"[Mm]ultiple ranks? (?:are )?(?:using|on) the same (?:GPU|device).{0,60}"),
+        ),
+    ),
+    Cause(
         "saved_partitioned",
         "the checkpoint holds empty tensors: it was saved while ZeRO-3 (or FSDP) had the weights "
         "spread over the processes, and they were not gathered",

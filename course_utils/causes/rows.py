@@ -11,6 +11,11 @@ from course_utils.causes.shared import (
 
 EQUAL_SCORES = 7.6  # of a phrase: a loss that stands still follows from it
 
+_MIXED = (  # of TRL, in the words of several versions
+    r"cross-contamination between|(?:Padding-free training is enabled|are using packing), but the "
+    r"attention implementation is not set to.{0,60}"
+)
+
 ROWS = (
     Cause(
         "rows_packed",
@@ -53,7 +58,7 @@ ROWS = (
         thread="unsloth#3699",
         kinds=("padding_side",),
         harm=WRONG,
-        explains=keys("row_depends_on_batch"),
+        explains=keys("row_depends_on_batch engines_disagree logp_disagree collapse"),
         raises_first_loss=True,
         speaks_of=OF_ROWS,
         names=("padding attended",),
@@ -78,7 +83,8 @@ ROWS = (
     Cause(
         "packing_leak",
         "documents packed into one row see each other",
-        "position_ids that start again with each document, and no attention mask",
+        "attn_implementation='flash_attention_2' where the model is loaded (position_ids that "
+        "start again with each document, and no attention mask), or no packing",
         "a document alone and packed",
         lesson="07_never_stops",
         met="packed",
@@ -92,7 +98,7 @@ ROWS = (
         speaks_of=OF_ROWS,
         settings_fix="packing that keeps rows apart",
         names=("packing leaks", "labels across documents"),
-        phrases=(Phrase(r"cross-contamination between", WARNED),),
+        phrases=(Phrase(_MIXED, WARNED),),
         complaints=(("worse packed", 1),),
     ),
     Cause(

@@ -9,7 +9,7 @@ NOTHING_MOVES = keys(
 )
 NOT_FINITE = keys(
     "diverged nan_already nan_from_the_start nan_gradient nan_now_and_then nan_shown_as_zero "
-    "nan_weights norm_never_finite numbers_broken"
+    "nan_weights norm_never_finite numbers_broken sampling_from_nan"
 )
 NO_END = keys("length_into_limit replies_cut rewards_cut")
 DRIFTS = keys("collapse diverged entropy_gone kl_runs rate_too_high")

@@ -47,13 +47,17 @@ WEIGHTS = (
         "adapter_twice",
         "an adapter is put on a model that has one already: which of them trains, and "
         "which is saved, is not what it seems",
-        "give the trainer either a PeftModel or a peft_config, or merge the first adapter before",
+        "put the adapter on once: give the trainer either a PeftModel (get_peft_model) or a "
+        "peft_config, or merge the first adapter before",
         "model.active_adapters, and the names in the saved file",
         instrument="audit_gradients",
         thread="trl#3926",
         kinds=("adapter",),
         explains=keys("adapter_not_loaded"),
-        phrases=(Phrase(r"Already found a `peft_config` attribute in the model", WEAK),),
+        phrases=(
+            Phrase(r"Already found a `peft_config` attribute in the model", WEAK),
+            Phrase(r"modify a model with PEFT for a second time", WEAK),
+        ),
     ),
     Cause(
         "targets_missing",

@@ -25,6 +25,16 @@ LONG = 'finish_reason: "length" in 181 of 200'
             *RUN,
             LONG,
         ],
+        ["sequence_len: 4096", "Traces are 7.9k tokens on average (p90 17k)", *RUN, LONG],
+        [
+            "max_seq_length=2048",
+            "Eval: half of it runs on. Traces have p50 6.1k tokens.",
+            *RUN,
+            "404 of 500 generations never emit </think>",
+        ],
+        ["stage: sft", "84% of the rows are longer than 2048 tokens", *RUN, LONG],
+        ["llamafactory-cli train r1.yaml", "rows over 2048 tokens: 84%", *RUN, LONG],
+        ["SFTTrainer(model, args)", "(lens > 1024).mean()", "0.93", *RUN, LONG],
         [LIMIT, "8,800 of 9,000 rows are longer than the limit", *RUN, "no </think> in 180 of 200"],
     ],
 )
@@ -42,6 +52,10 @@ def test_rows_that_reach_the_limit_have_lost_their_ends(lines):
         [LIMIT, "Truncated 9,120 of 10,000 rows", *RUN],
         [LIMIT, "rows that are too long are dropped: drop_long", "p50 6120 tokens", *RUN, LONG],
         [LIMIT, "completion tokens: mean 6120", *RUN, LONG],
+        [LIMIT, "4% of the rows are longer than 2048 tokens", *RUN, LONG],
+        [LIMIT, "84% of the rows are longer than 1024 tokens", *RUN, LONG],
+        ["torchrun sft.py", "84% of the rows are longer than 2048 tokens", *RUN, LONG],
+        [LIMIT, "84% of the outputs are longer than 2048 tokens", *RUN, LONG],
     ],
 )
 def test_short_rows_packed_rows_and_replies_that_end_are_not_accused(lines):

@@ -179,3 +179,31 @@ def test_rows_that_were_counted_in_both_sets(counted):
 )
 def test_rows_that_are_in_one_set_or_were_taken_out_are_not_blamed(counted):
     assert key(*counted, *TRAINED) != "rows_in_both"
+
+
+def by_step(head: str, *shares: str, rising: bool = True) -> list[str]:
+    rewards = [n if rising else 12 - n for n in range(12)]
+    rows = [f"{{'reward': {0.5 + r / 2}, 'kl': 0.02, 'policy_loss': -0.01}}" for r in rewards]
+    return [*rows, head, *(f"  step {100 * n}: {one}" for n, one in enumerate(shares, 1))]
+
+
+FALLING = ("57.3% win", "44.0% win", "29.7% win", "18.3% win")
+
+
+def test_a_judge_that_likes_less_what_is_rewarded_more():
+    one = first(*by_step("Judge, 300 held-out prompts:", *FALLING))
+    assert one.key == "proxy_rises_alone" and "step 400 0.183" in one.for_it[0]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        by_step("Judge, 300 held-out prompts:", *FALLING[::-1]),
+        by_step("Judge, 300 held-out prompts:", *FALLING[:2]),
+        by_step("Judge, 300 held-out prompts:", *FALLING, rising=False),
+        by_step("Judge, share of refusals:", *FALLING),
+        by_step("Speed of sampling:", *FALLING),
+    ],
+)
+def test_shares_that_rise_are_few_or_are_of_faults_do_not_tell_it(lines):
+    assert key(*lines) != "proxy_rises_alone"

@@ -68,7 +68,7 @@ def test_answers_that_come_back_and_a_turned_evaluation_are_rows_known_by_heart(
     ],
 )
 def test_numbers_alone_or_words_alone_do_not_say_known_by_heart(lines):
-    assert not answer(*lines).causes
+    assert not any("training answer" in one.says for one in answer(*lines).causes)
 
 
 def scored(top: float = 9.0) -> list[str]:

@@ -90,3 +90,25 @@ def test_a_reference_that_is_copied_at_each_restart_is_quoted():
     kls = [f"step {n} reward 0.4 kl {0.02 * (n % 4):.4f} len 300" for n in range(12)]
     one = first(*part, *kls[:4], "restart", *part, *kls[4:8], "restart", *part, *kls[8:])
     assert one.key == "reference_moves" and "copied from policy" in " ".join(one.for_it)
+
+
+DPO = [
+    f"step {n} | loss 0.6931 | r_chosen 0.0000 | r_rejected 0.0000 | acc 0.000 | "
+    f"logp_c {-230 - 20 * n}.5 | logp_r {-220 - 50 * n}.5 | gnorm {4.5 + n / 2:.2f}"
+    for n in range(8)
+]
+LOADED = "ref_model = load(cfg.ref_path).to(dev) if cfg.ref_path else model"
+USED = "rc, rr = concat_forward(ref_model, batch)"
+
+
+def test_a_reference_that_is_the_policy_where_no_path_is_given():
+    one = first("model = load(cfg.path)", LOADED, USED, *DPO)
+    assert one.key == "reference_moves" and "ref_path" in one.says
+
+
+@pytest.mark.parametrize(
+    "code", [LOADED.replace("else model", "else load(cfg.path)"), "ref_model = load(cfg.ref_path)"]
+)
+def test_a_reference_that_is_loaded_is_not_called_the_policy_itself(code):
+    one = first("model = load(cfg.path)", code, USED, *DPO)
+    assert "is model itself" not in one.says

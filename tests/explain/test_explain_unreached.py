@@ -32,8 +32,6 @@ def test_a_head_of_another_name_is_drawn_at_random():
 @pytest.mark.parametrize(
     "lines",
     [
-        (*heads("cls.predictions.bias", "classifier.weight"), *POLICY),
-        (*heads("lm_head.weight", "score.weight"), *POLICY),
         (*heads("v_head.weight", "score.weight", "/critic"), *POLICY),
         (*heads("v_head.weight", "score.weight"), *FALLS),
     ],
@@ -41,6 +39,12 @@ def test_a_head_of_another_name_is_drawn_at_random():
 def test_a_head_that_is_trained_or_of_another_model_is_not_blamed(lines):
     one = first(*lines)
     assert one is None or ("under" not in one.says and "random direction" not in one.says)
+
+
+@pytest.mark.parametrize("kept", ["cls.predictions.bias", "lm_head.weight"])
+def test_a_model_of_words_that_scores_a_policy_is_no_reward_model(kept):
+    one = first(*heads(kept, "score.weight"), *POLICY)
+    assert one.key == "head_is_new" and "no head for a score" in one.says
 
 
 WARNING = "UserWarning: None of the inputs have requires_grad=True. Gradients will be None"

@@ -1,21 +1,13 @@
 """Replies that never end within the limit: how long all are, and prompts without a template."""
 
-import re
 from dataclasses import replace
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.plain_prompts import has_template_elsewhere, plain_prompt
 
 EVERY = 0.95  # of the replies
-_PLAIN = re.compile(
-    r"['\"]prompt['\"]\s*:\s*(?:\w+\s*\+\s*)?[fr]{0,2}['\"]|"
-    r"['\"]prompt['\"]\s*:\s*\w+\[['\"]\w+['\"]\]\s*[,}+]"
-)
-_CHAT_MODEL = re.compile(r"[\w./-]+-(?:instruct|it|chat)\b", re.IGNORECASE)
-_TEMPLATE = re.compile(r"apply_chat_template")
-_OF_PROMPT = re.compile(r"prompt['\"]?\s*[:=\]].{0,40}apply_chat_template|['\"]role['\"]\s*:")
 WITHOUT_TEMPLATE = (
     "hardly a reply ends by itself within the limit ({}), and what is not finished earns nothing. "
     "The prompts are plain strings, to which the trainer adds no chat template{}. A chat model "
@@ -38,19 +30,10 @@ def cut(one: Finding, beside: Beside, log: Log) -> Finding:
     proof = list(one.for_it)
     if limit is not None and lengths == {limit.number}:
         proof.append(f"every reply has {limit.value} tokens; {limit.said}")
-    plain = _without_template(beside)
+    plain = plain_prompt(beside)
     if plain is None:
         return replace(one, for_it=tuple(proof))
     proof += [line.says for line in plain]
-    elsewhere = ELSEWHERE if _TEMPLATE.search(plain[1].text) else ""
+    elsewhere = ELSEWHERE if has_template_elsewhere(plain[1]) else ""
     why = WITHOUT_TEMPLATE.format(how, elsewhere)
     return replace(one, for_it=tuple(proof), why=why, advice=AS_MESSAGES)
-
-
-def _without_template(beside: Beside) -> tuple[Line, Line] | None:
-    """A prompt that is a plain string, and a template applied elsewhere, or a chat model."""
-    if beside.matching(_OF_PROMPT):
-        return None
-    plain = beside.matching(_PLAIN)
-    other = beside.matching(_TEMPLATE) or beside.matching(_CHAT_MODEL)
-    return (plain[0], other[0]) if plain and other else None

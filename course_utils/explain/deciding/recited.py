@@ -23,6 +23,12 @@ BY_HEART = (
     "that at the end, while the training loss goes to {last:.3g}, and what the model says is said "
     "to be a training answer again. It learnt that in the training, and no export makes it"
 )
+CLEAR = (
+    "the model learns the rows by heart: the evaluation loss was lowest at {low} and is "
+    "{times:.1f} times that at the end, while the training loss goes to {last:.3g}. What it "
+    "learnt since is those rows and nothing that holds for others"
+)
+FAR, FEWEST = 1.5, 4  # of the lowest evaluation; evaluations
 EARLIER = (
     "take the checkpoint of the lowest evaluation loss (load_best_model_at_end, early stopping), "
     "or train again for as long as that took; a smaller rate, and more and more varied rows"
@@ -30,7 +36,8 @@ EARLIER = (
 
 
 def by_heart(one: Finding, beside: Beside, log: Log) -> Finding:
-    """Numbers that are far apart, and a sentence that says that training answers come back."""
+    """Numbers that are far apart, and a sentence that says that training answers come back; or
+    numbers that leave no doubt."""
     judged, losses = finite(log.values("eval_loss")), finite(log.values("loss"))
     if one.why or not judged or not losses or min(judged) <= 0:
         return one
@@ -47,4 +54,8 @@ def by_heart(one: Finding, beside: Beside, log: Log) -> Finding:
         low = next(e for e, v in log.series("eval_loss") if v == lowest)
         why = BY_HEART.format(low=low.where, times=judged[-1] / lowest, last=losses[-1])
         return replace(one, weight=SHOWN, for_it=proof, why=why, advice=EARLIER)
-    return one
+    if judged[-1] < FAR * lowest or len(judged) < FEWEST or log.kind() != "supervised":
+        return one
+    low = next(e for e, v in log.series("eval_loss") if v == lowest)
+    why = CLEAR.format(low=low.where, times=judged[-1] / lowest, last=losses[-1])
+    return replace(one, weight=SHOWN, why=why, advice=EARLIER)

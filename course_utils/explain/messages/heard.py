@@ -14,6 +14,7 @@ from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line, place
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.log_words import RESUMES
 from course_utils.explain.paste.numbers import trend
+from course_utils.explain.paste.sentences import is_prose
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 _RAISED = re.compile(r"^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception)(?::\s.*)?$")
@@ -54,13 +55,6 @@ REFUTED = {  # messages that the numbers behind them make harmless
 }
 
 
-def _is_mended(log: Log, one: Finding) -> bool:
-    """Whether the run goes on behind an error that ends one, or of a model that cannot train."""
-    ends = one.cause.harm == ENDED or one.key in OF_NO_WEIGHT
-    behind = [entry for entry in log.entries if place(entry) > place(one.at)]
-    return ends and one.weight >= LATER and len(behind) >= GOES_ON
-
-
 def _is_behind(log: Log, one: Finding) -> bool:
     """Whether a run came after this refusal, which it had to mend."""
     return len(log.entries) > 1 and place(one.at) < place(log.entries[0])
@@ -80,6 +74,9 @@ class Heard:
     _over: Entry | Line | None = None  # the end of training, before any wait
     _out_of_memory_at: int = 0  # entries that stood before the last such message
     _resumed_at: int = -1  # entries that stood before the last line that says so
+    _entry_at: str = ""  # where the last entry stands
+    _first_entry: int = 0  # the place of the first entry
+    _told: set[str] = field(default_factory=set)  # lines that are a sentence with entries in it
 
     def begin_anew(self) -> None:
         self._spoken.clear()
@@ -92,7 +89,12 @@ class Heard:
     def hear(self, part: Entry | Line, num_entries: int) -> None:
         self._collectives.hear(part.where, part.text)
         self._complaints.hear(part)
-        if isinstance(part, Line):
+        if isinstance(part, Entry):
+            self._entry_at = part.where
+            self._first_entry = self._first_entry or place(part)
+        else:
+            if part.where == self._entry_at and is_prose(part.text):
+                self._told.add(part.where)
             self._hear_exception(part, num_entries)
             if RESUMES.search(part.text):
                 self._resumed_at = num_entries
@@ -104,9 +106,16 @@ class Heard:
                 kept = replace(one, key="predictions_kept", for_it=(one.for_it[0], said))
                 self._spoken.setdefault(kept.key, kept)
                 continue
+            if one.cause.harm == ENDED and self._is_before_the_run(one.key):
+                self._spoken[one.key] = one  # what the run goes on behind, and then meets again
             self._spoken.setdefault(one.key, one)
             if one.key == "cuda_memory":
                 self._out_of_memory_at = num_entries
+
+    def _is_before_the_run(self, key: str) -> bool:
+        """Whether that was said before the first entry, as in the title of a report."""
+        held = self._spoken.get(key)
+        return held is not None and place(held.at) < self._first_entry
 
     def findings(self, log: Log) -> Iterator[Finding]:
         """What was said outright."""
@@ -115,11 +124,11 @@ class Heard:
                 continue
             if key == "aborted" and self._is_end_of_a_wait():
                 continue
-            if key in REFUTED and REFUTED[key](log):
+            if key in REFUTED and REFUTED[key](log) and self._printed(log):
                 continue
             if key == "no_pad_token" and _is_behind(log, one):
                 continue
-            if key not in TOLD_APART and _is_mended(log, one):
+            if key not in TOLD_APART and self._is_mended(log, one):
                 continue
             if key == "ranks_disagree":
                 yield self._wait(one)
@@ -135,6 +144,19 @@ class Heard:
     def unseen(self) -> str:
         """That those who would tell why others wait for them are not in the paste; "" if not."""
         return "" if self._over else self._collectives.unseen()
+
+    def _printed(self, log: Log) -> list[Entry]:
+        """The entries that a program printed: numbers in a sentence are told of another run."""
+        return [entry for entry in log.entries if entry.where not in self._told]
+
+    def _is_mended(self, log: Log, one: Finding) -> bool:
+        """Whether the run goes on behind an error that ends one, or of a model that cannot train.
+
+        No run goes on in a sentence.
+        """
+        ends = one.cause.harm == ENDED or one.key in OF_NO_WEIGHT
+        behind = [entry for entry in self._printed(log) if place(entry) > place(one.at)]
+        return ends and one.weight >= LATER and len(behind) >= GOES_ON
 
     def _goes_on(self, log: Log) -> bool:
         """Whether the run that ran out of memory goes on, and not only one pasted behind it."""

@@ -1,6 +1,7 @@
 """The parts read from a log: entries with numbers, and lines with words."""
 
 import math
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -8,6 +9,7 @@ from course_utils.explain.paste.fields import canonical
 
 SUMMARY = {"train_runtime", "total_flos", "train_samples_per_second"}
 MAX_QUOTE = 160
+_ZEROS = re.compile(r"-?0\.(00+)")
 LEFT_OUT = "lm loss (left out, which Megatron does with nan)"
 NO_METRIC = {
     "step",
@@ -36,13 +38,17 @@ class Said:
 
 @dataclass(frozen=True)
 class Entry(Said):
-    """The numbers of one log entry under their names here, and where they stood."""
+    """The numbers of one log entry under their names here, and where they stood.
+
+    `rounded` holds the decimals of each 0 that is written with more than one of them.
+    """
 
     where: str
     text: str
     numbers: dict[str, float]
     names: dict[str, str] = field(default_factory=dict)  # the log's own words for them
     sums_up: bool = False  # a whole run, and no point of it
+    rounded: dict[str, int] = field(default_factory=dict)
 
     @property
     def has_metric(self) -> bool:
@@ -58,6 +64,7 @@ class Entry(Said):
             other.numbers | self.numbers,
             other.names | self.names,
             other.sums_up,
+            other.rounded | self.rounded,
         )
 
     def with_more(self, other: "Entry") -> "Entry":
@@ -68,6 +75,7 @@ class Entry(Said):
             self.numbers | other.numbers,
             self.names | other.names,
             self.sums_up or other.sums_up,
+            self.rounded | other.rounded,
         )
 
 
@@ -95,6 +103,7 @@ def entries_of_row(
     """One entry, or none when no rule reads any of its numbers."""
     numbers: dict[str, float] = {}
     names: dict[str, str] = {}
+    rounded: dict[str, int] = {}
     sums_up = False
     for name, value in pairs:
         sums_up = sums_up or name in SUMMARY
@@ -103,12 +112,14 @@ def entries_of_row(
             continue  # a number that is told of a step
         if known and number is not None and known not in numbers:
             numbers[known], names[known] = number, str(name).strip()
+            if zeros := _ZEROS.fullmatch(str(value).strip()):
+                rounded[known] = len(zeros[1])
             whole = str(value).strip().partition("/")[2]
             if known == "step" and whole.isdigit():
                 numbers["planned_steps"], names["planned_steps"] = float(whole), names[known]
     if numbers.get("skipped") == 0 and "loss" not in numbers and "skipped iter" in names["skipped"]:
         numbers["loss"], names["loss"] = math.nan, LEFT_OUT
-    entry = Entry(where, short(text), numbers, names, sums_up)
+    entry = Entry(where, short(text), numbers, names, sums_up, rounded)
     if sums_up or (numbers and (entry.has_metric or not needs_metric)):
         yield entry
 

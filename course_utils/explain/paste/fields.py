@@ -187,6 +187,9 @@ _PART = re.compile(r"(train/|eval_)?rewards?/(?P<part>[^/:=]+)(/mean)?")
 _NOT_PARTS = {"std", "mean", "max", "min", "chosen", "rejected", "margins", "accuracies"}
 
 
+_OF_SEVERAL = re.compile(r"(?<=\w) ?\((?:avg|mean|ema|ma|last|running) ?\d*\)$")  # loss(avg100)
+
+
 @lru_cache(maxsize=4096)
 def canonical(name: str) -> str | None:
     """The name used here for a field of a log; None for one that no rule reads.
@@ -196,7 +199,7 @@ def canonical(name: str) -> str | None:
     >>> canonical("rewards/format_reward")
     'part:format_reward'
     """
-    plain = re.sub(r"\s*/\s*", "/", name.strip().lower())
+    plain = _OF_SEVERAL.sub("", re.sub(r"\s*/\s*", "/", name.strip().lower()))
     for known, pattern in _PATTERNS:
         if pattern.fullmatch(plain):
             return known

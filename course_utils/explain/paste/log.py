@@ -25,7 +25,7 @@ _ERROR = re.compile(r"^Traceback \(most recent|^\w*(Error|Exception)\b")
 _SCALE = re.compile(r"Attempted loss scale: ([\d.e+]+), (?:reducing to|but hysteresis)")
 _NO_SCALE_LEFT = re.compile(r"loss scale already at minimum", re.IGNORECASE)
 POLICY = {"reward", "reward_std", "kl_loss", "kl", "policy_loss", "length", "advantage_max"}
-SAMPLED = POLICY - {"reward"} | {"entropy"}  # of a policy that writes replies
+SAMPLED = POLICY - {"reward", "reward_std"} | {"entropy"}  # of a policy that writes replies
 TRAINED = ("loss", "policy_loss", "grad_norm")  # training rests on them
 FEW_ROWS = 3  # with a step
 

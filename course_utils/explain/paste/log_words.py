@@ -42,6 +42,7 @@ OF_SCORES = re.compile(  # a reward model is trained
     re.IGNORECASE,
 )
 OF_REFERENCE = re.compile(
-    r"\b\w*[dki]po\w*|\bbeta\b|\bref(?:erence)?[_ -](?:model|policy|log-?prob)\w*|implicit reward",
+    r"\b\w*dpo(?!int)\w*|(?<![a-z])[ik]po(?![a-z])|\bbeta\b|"
+    r"\bref(?:erence)?[_ -](?:model|policy|log-?prob)\w*|implicit reward",
     re.IGNORECASE,
 )

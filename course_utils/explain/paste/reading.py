@@ -60,6 +60,9 @@ BEFORE_A_DICT = re.compile(
     r"(?:^|\s)(?P<name>(?:global[ _])?step)\W{1,2}(?P<value>\d+)\s*:\s*$", re.I
 )
 COMMAND = re.compile(r"\s\\$|^\s*(?:--[\w-]+|\+*\w+(?:\.\w+){2,}=\S)")  # its settings
+JUDGED = re.compile(  # `== val: loss 0.5 acc 0.9`
+    r"^\W*(?:val|valid|validation|eval|evaluation|test|dev)\b\s*[:|\]>-]", re.IGNORECASE
+)
 TUNED = re.compile(r"^\s*(?P<epoch>\d+)\|(?P<step>\d+)\|")  # of torchtune
 FORMS = (  # and a sign without which a line is not of that form
     (BOXED, "|"),
@@ -225,8 +228,18 @@ def _best_form(where: str, text: str) -> list[Entry]:
     if best and step and "step" not in best[0].numbers:
         ahead = Entry(where, text, {"step": float(step["value"])}, {"step": step["name"]})
         best[0] = ahead.beneath(best[0])
+    if best and JUDGED.match(text):
+        best = [_of_an_evaluation(one) for one in best]
     if best and (counted := TUNED.match(text)):
         names = counted.groupdict()
         ahead = Entry(where, text, {n: float(v) for n, v in names.items()}, {n: n for n in names})
         best[0] = ahead.beneath(best[0])
     return best
+
+
+def _of_an_evaluation(entry: Entry) -> Entry:
+    """The entry under the names of an evaluation, where there are such."""
+    judged = {name: canonical(f"eval_{entry.names[name]}") or name for name in entry.numbers}
+    numbers = {judged[name]: value for name, value in entry.numbers.items()}
+    names = {judged[name]: written for name, written in entry.names.items()}
+    return replace(entry, numbers=numbers, names=names)

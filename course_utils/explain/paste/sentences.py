@@ -8,6 +8,7 @@ _PROSE = re.compile(
     re.IGNORECASE,
 )
 _LOGGED = re.compile(r"^\s*(?:\W*\d{4}-\d\d-\d\d|\[|\(\w+ pid=|(?:INFO|WARN\w*|DEBUG|File) )|^\s+")
+_CODE = re.compile(r"\w\s*=\s*\S|\w\(")  # whose comment is no sentence of the line
 _OF_A_PROGRAM = re.compile(
     r"^\W*(?:\d{4}-\d\d-\d\d|\w+ pid=|(?:INFO|WARN\w*|DEBUG|ERROR|rank ?\d+)\b)", re.IGNORECASE
 )
@@ -20,6 +21,8 @@ def is_prose(text: str) -> bool:
     >>> is_prose("it has stood there for two hours"), is_prose("[INFO] the run is on")
     (True, False)
     """
+    code, mark, _ = text.partition("  #")
+    text = code if mark and _CODE.search(code) else text
     words = {word.lower() for word in _PROSE.findall(text)}
     return not _LOGGED.match(text) and (len(words) >= 2 or "" in words)
 

@@ -53,9 +53,20 @@ def side_tables(beside: Beside) -> Iterator[SideTable]:
             continue
         if table is None or len(table.rows[-1][1]) != len(found):
             yield from _whole(table)
-            table = SideTable(last if len(last) == len(found) else [])
+            table = SideTable(_names_above(found, last))
         table.rows.append((line, found))
     yield from _whole(table)
+
+
+def _names_above(row: list[str], head: list[str]) -> list[str]:
+    """The names of a row's cells, where what labels the rows may have none.
+
+    >>> _names_above(["SFT", "11", "238"], ["score", "tokens"]), _names_above(["1", "2"], ["a"])
+    (['', 'score', 'tokens'], [])
+    """
+    if len(head) == len(row) - 1 and head and number_of(row[0]) is None:
+        return ["", *head]
+    return head if len(head) == len(row) else []
 
 
 def _whole(table: SideTable | None) -> Iterator[SideTable]:

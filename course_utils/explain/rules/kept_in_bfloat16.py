@@ -10,7 +10,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Line
 from course_utils.explain.paste.log import Log, finite
-from course_utils.explain.stated.steps.rounded import KEEP_FLOAT32
+from course_utils.explain.stated.steps.rounded import KEEP_FLOAT32, LARGER_HIDES
 
 _ASKED = re.compile(r"(?=.*dtype\b)(?:.*\boptim\w*\.(?:param_groups|state)\b|.*\bexp_avg\w*\b)")
 _BFLOAT16 = re.compile(r"^\W*(?:torch\.)?bfloat16\b(?!.*float32)")
@@ -36,7 +36,6 @@ ROUNDED = (
 )
 _OF_ITSELF = re.compile(r"\baccelerate\W{1,3}0\.(?:1\d|2\d)\b")
 OLD = "; accelerate makes that copy under FSDP from 0.30 on ({} says: {})"
-LARGER_HIDES = "; a larger rate only hides it"
 
 
 def held_in_bfloat16(log: Log, beside: Beside) -> Finding | None:

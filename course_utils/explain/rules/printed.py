@@ -10,6 +10,7 @@ from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.numbers import listed, said, spread, thirds
 from course_utils.explain.paste.sentences import is_prose
 from course_utils.explain.rules.preference import LN_2
+from course_utils.explain.stated.steps.rounded import OF_WEIGHTS
 
 ANOTHER = 100.0  # times a printed rate
 TORN = 1.5  # times the first loss, within the first entries
@@ -47,6 +48,25 @@ _KEEPS_FLOAT32 = re.compile(
     r"\b(?:q?lora|peft\w*|adapter\w*|deepspeed|zero[_-]?[123]|ds_z\w+|master\w*|amp|"
     r"mixed[_-]precision|autocast|stochastic[_ ]round\w*)\b",
     re.IGNORECASE,
+)
+
+_OF_ANOTHER_RUN = re.compile(
+    r"\b(?:no|not|without|neither|instead of|friend|colleague|he|she|they|someone|others?|"
+    r"works?|worked|fine|gpus)\b|n't\b",
+    re.IGNORECASE,
+)
+_IN_FLOAT32 = re.compile(
+    r"(?:\b(?:float32|fp32|deepspeed|zero-?[123]|master)\b|\.float\(\)).{0,80}"
+    r"\b(?:works?|learns?|moves?|falls?|drops?|fine|(?:loss|to|has)\W+0\.[1-6]\d*)\b|"
+    r"\b(?:works?|learns?|moves?|falls?|same)\b.{0,60}\b(?:in|with|under)\b.{0,20}"
+    r"(?:\b(?:float32|fp32|deepspeed|zero-?[123])\b|\.float\(\))",
+    re.IGNORECASE,
+)
+NOT_A_LARGER_RATE = (
+    "keep the weights that are trained in float32 (load them so, or an optimizer with a float32 "
+    "copy, as DeepSpeed's and FSDP's mixed precision have) and compute in bfloat16 (bf16=True, "
+    "autocast); or round stochastically. A larger rate moves a few weights alone and breaks the "
+    "policy"
 )
 
 
@@ -168,6 +188,48 @@ def rounded_in_bfloat16(log: Log, beside: Beside) -> Finding | None:
     return Finding("rounding_swallows", 5.5, entry, proof, against)
 
 
+def pairs_rounded_in_bfloat16(log: Log, beside: Beside) -> Finding | None:
+    """Pairs are at ln 2 in all entries, gradients arrive, and all weights are in bfloat16."""
+    named = (one for one in beside.all_matching(OF_WEIGHTS) if not is_prose(one[0].text))
+    kept, losses = next(named, None), finite(log.values("loss"))
+    rates, norms = finite(log.values("learning_rate")), finite(log.values("grad_norm"))
+    rates = rates or [one.number for one in beside.of("learning_rate") if one.number]
+    if kept is None or log.kind() != "preference" or len(losses) < FEW or not any(norms):
+        return None
+    if not rates or not 0 < max(rates) <= TINY_RATE or _keeps_float32(beside):
+        return None
+    if max(abs(loss - LN_2) for loss in losses) > HARDLY * LN_2:
+        return None
+    entry = log.series("loss")[-1][0]
+    proof = [
+        f"{kept[0].where} says: {kept[1]}",
+        f"learning_rate up to {max(rates):.2g}: a step of that size moves no weight above "
+        f"{256 * max(rates):.2g}; all others round back",
+        f"the loss from {min(losses):.4g} to {max(losses):.4g} in {len(losses)} entries; ln 2 is "
+        f"0.6931; gradients arrive: grad_norm up to {max(norms):.3g}",
+    ]
+    if learnt := _learns_in_float32(beside):
+        proof.append(learnt)
+        return Finding("rounding_swallows", 7.5, entry, tuple(proof), advice=NOT_A_LARGER_RATE)
+    against = ("weights that are kept in float32 elsewhere would move; the log names none",)
+    of = ("rounding_swallows", 6.2, entry, tuple(proof), against)
+    return Finding(*of, advice=NOT_A_LARGER_RATE)
+
+
+def _keeps_float32(beside: Beside) -> bool:
+    """Whether a float32 copy, or an adapter, is named for this run and not for another one."""
+    named = (line.text for line, _ in beside.all_matching(_KEEPS_FLOAT32))
+    return any(not (is_prose(text) and _OF_ANOTHER_RUN.search(text)) for text in named)
+
+
+def _learns_in_float32(beside: Beside) -> str:
+    """A sentence that says how the run learns once its weights are kept in float32."""
+    for line in beside.words:
+        if is_prose(line.text) and _IN_FLOAT32.search(line.text):
+            return line.says
+    return ""
+
+
 def engine_of_random_weights(log: Log, beside: Beside) -> Finding | None:
     """The engine begins with random weights, and is sent an adapter alone."""
     dummy, adapter = beside.matching(_DUMMY), beside.matching(_RANK)
@@ -213,5 +275,6 @@ RULES = (
     micro_batches_summed,
     beta_zero,
     rounded_in_bfloat16,
+    pairs_rounded_in_bfloat16,
     engine_of_random_weights,
 )

@@ -3,6 +3,7 @@
 
 import ast
 import re
+from dataclasses import replace
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
@@ -11,6 +12,7 @@ from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.numbers import said
 from course_utils.explain.paste.probability import LOSS_CLASSES, Known
+from course_utils.explain.rules.softmax_floor import floor_of
 
 _LOSSES = {  # what each takes first
     "kl_div": "log-probabilities",
@@ -33,14 +35,33 @@ BELOW_0 = (
     "to the teacher's likeliest token alone, so that its replies become alike and worse; no "
     "temperature, learning rate or longer training mends that"
 )
+TWICE = {
+    "cross_entropy": ": the softmax is taken twice, so that the loss cannot fall below ln(e + K - "
+    "1) - 1 for K classes (0.31 for 2, 1.04 for 6), however right the model is, and its gradient "
+    "fades",
+    "binary_cross_entropy_with_logits": ": the sigmoid is taken twice, so that the loss cannot "
+    "fall below 0.31 for a label of 1 or 0.69 for a label of 0, and its gradient fades",
+}
+_ACTIVATED = re.compile(
+    r"\bDense\([^)]*activation\s*=\s*(?:['\"]|[\w.]*\.)?(?P<name>softmax|sigmoid)|"
+    r"\bActivation\(['\"](?P<alone>softmax|sigmoid)['\"]\)"
+)
+_FROM_LOGITS = re.compile(r"\bfrom_logits\s*=\s*True")
+KERAS = (
+    "the last layer has a {name}, and the loss is told from_logits=True, so that it takes another "
+    "{name} of the probabilities: the loss has a floor far above 0, however right the model is, "
+    "and its gradient fades"
+)
+KERAS_FIX = "from_logits=False, or no activation in the last layer; then train again"
 LOG_SOFTMAX = {
     "kl_div": "F.log_softmax(student logits / T, dim=-1) as the first argument of F.kl_div, beside "
     "the teacher's softmax (or its log_softmax with log_target=True); the value then starts above "
     "0 and falls towards 0. Begin again from the student as it was",
     "nll_loss": "F.log_softmax(logits, dim=-1) for nll_loss, or F.cross_entropy on the logits as "
     "they are; begin again from the model as it was",
-    "cross_entropy": "the logits as they are: cross_entropy takes its own log_softmax; begin again "
-    "from the model as it was",
+    "cross_entropy": "the raw logits as they are, without a softmax in the model: cross_entropy "
+    "takes its own log_softmax (softmax only where probabilities are read); begin again from the "
+    "model as it was",
     "binary_cross_entropy_with_logits": "the logits as they are: it takes its own sigmoid; begin "
     "again from the model as it was",
 }
@@ -56,6 +77,19 @@ ONE_FORM = (
 )
 
 
+def softmax_and_from_logits(log: Log, beside: Beside) -> Finding | None:
+    """A last layer with a softmax or a sigmoid, and a loss that is told that it gets logits."""
+    layers = [line for line in beside.words if _ACTIVATED.search(line.text)]
+    told = beside.matching(_FROM_LOGITS)
+    if not layers or told is None:
+        return None
+    found = _ACTIVATED.search(layers[-1].text)
+    name = found["name"] or found["alone"]
+    why, proof = KERAS.format(name=name), (layers[-1].says, told[0].says)
+    one = Finding("probabilities_as_logs", 8.4, told[0], proof, why=why, advice=KERAS_FIX)
+    return _with_its_floor(one, log, beside)
+
+
 def probabilities_as_logs(log: Log, beside: Beside) -> Finding | None:
     """A call whose argument is a softmax by the lines above it, or by its name and a loss of KL
     below 0."""
@@ -63,16 +97,23 @@ def probabilities_as_logs(log: Log, beside: Beside) -> Finding | None:
         return None
     known, made = Known(), {}
     for line, statement in statements(beside):
+        known.enter(statement)
         if isinstance(statement, ast.FunctionDef):
             for one in statement.args.args:
                 known.kinds.pop(one.arg, None)  # another value of the same name
         for call in calls(statement):
             if found := _judged(call, known, line, made, log, beside):
-                return found
+                return _with_its_floor(found, log, beside)
         for target, value in bound(statement):
             known.learn(target, value)
             made[name_of(target)] = line
     return None
+
+
+def _with_its_floor(one: Finding, log: Log, beside: Beside) -> Finding:
+    """With the losses that are the floor and the errors, where they are logged."""
+    found = floor_of(log, beside)
+    return replace(one, weight=9.3, for_it=(*one.for_it, *found[2])) if found else one
 
 
 def _judged(call, known: Known, line: Line, made: dict, log: Log, beside: Beside):
@@ -97,7 +138,7 @@ def _of_input(loss: str, first: ast.AST, line: Line, made: dict, below: list[str
     what = ast.unparse(first)
     word = "KL" if loss == "kl_div" else "negative log-likelihood"
     why = WRONG.format(loss=loss, takes=_LOSSES[loss], what=what, loss_word=word)
-    why += BELOW_0 if below else ""
+    why += BELOW_0 if below else TWICE.get(loss, "")
     proof = (*_quotes(first, line, made), *below)
     advice = LOG_SOFTMAX[loss]
     weight = 9.3 if below else 8.4
@@ -150,4 +191,4 @@ def _below_0(log: Log) -> list[str]:
     return []
 
 
-RULES_OF_SETTINGS = (probabilities_as_logs,)
+RULES_OF_SETTINGS = (probabilities_as_logs, softmax_and_from_logits)

@@ -1,10 +1,10 @@
 """The learning rate: 0, unusual, ending too early, restarted, never reached."""
 
 import math
-import re
 from itertools import pairwise
 
 from course_utils.explain.finding import Finding
+from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.log_words import WARMS_UP
@@ -19,7 +19,6 @@ NEVER_WARM = (
     "the warm-up is longer than the run, so the learning rate that was asked for is never reached",
     "fewer warmup_steps, or warmup_ratio; count the optimizer steps of the run",
 )
-FEW_DECIMALS = re.compile(r"\b(?:lr|learning[_ ]rate)\W+0\.(0+)(?!\d|e)", re.IGNORECASE)
 
 
 def large_rate(log: Log) -> Finding | None:
@@ -46,14 +45,15 @@ def _falls_below_zero(log: Log) -> bool:
     return bool(chosen) and chosen[2] < min(0.0, chosen[0])
 
 
-def no_rate(log: Log) -> Finding | None:
+def no_rate(log: Log, beside: Beside) -> Finding | None:
+    """A rate of 0 in every entry, with more digits than the rate that was asked for needs."""
     rates = finite(log.values("learning_rate"))
     if len(rates) < 3 or max(rates) > 0:
         return None
     entry = log.series("learning_rate")[0][0]
     decimals = _decimals(entry, log)
-    if decimals is not None and decimals < 6:  # 1e-6 would be printed as 0, too
-        return None
+    if decimals is not None and (decimals < 6 or _asked(beside) < 0.5 * 10**-decimals):
+        return None  # 1e-6 would be printed as 0, too
     against = ()
     if decimals:
         against = (f"it is printed with {decimals} decimals: 4e-{decimals + 1} looks the same",)
@@ -75,11 +75,15 @@ def tiny_rate(log: Log) -> Finding | None:
     return Finding("rate_too_low", 6.0, entry, tuple(proof))
 
 
+def _asked(beside: Beside) -> float:
+    """The smallest rate that is asked for; infinite where none is printed."""
+    return min((one.number for one in beside.of("learning_rate") if one.number), default=math.inf)
+
+
 def _decimals(entry: Entry, log: Log) -> int | None:
     """With how many decimals the rate 0 is printed; None if it is printed as it is."""
-    found = FEW_DECIMALS.search(entry.text)
-    if found and len(found[1]) > 1:
-        return len(found[1])
+    if decimals := entry.rounded.get("learning_rate"):
+        return decimals
     if not any(name.startswith("actor/") for name in entry.names.values()):
         return None
     numbers = [v for one in log.entries for v in one.numbers.values() if math.isfinite(v)]
@@ -109,7 +113,7 @@ def zero_at_first(log: Log) -> Finding | None:
     """The rate is 0 in the first entries and above 0 in later ones: nothing stepped yet."""
     series = log.series("learning_rate")
     alive = next((number for number, (_, rate) in enumerate(series) if rate > 0), 0)
-    if alive < 2:
+    if alive < 2 or _decimals(series[0][0], log):
         return None
     (first, _), (later, _) = series[0], series[alive]
     proof = (
@@ -209,7 +213,6 @@ def _warms_up_longer(line: Line | None, last: Entry) -> bool:
 
 RULES = (
     large_rate,
-    no_rate,
     tiny_rate,
     rate_ends_early,
     zero_at_first,
@@ -217,3 +220,4 @@ RULES = (
     data_again,
     still_climbs,
 )
+RULES_OF_SETTINGS = (no_rate,)

@@ -18,6 +18,7 @@ from course_utils.explain.stated.calls.tokens import wrong_tokens
 from course_utils.explain.stated.calls.trained import wrong_in_what_is_trained
 from course_utils.explain.stated.evaluations.benchmarks import turned_round
 from course_utils.explain.stated.evaluations.comparisons import compared
+from course_utils.explain.stated.evaluations.judged_by_step import judged_worse_by_step
 from course_utils.explain.stated.evaluations.one_shard import same_part_judged
 from course_utils.explain.stated.evaluations.read_in_part import number_read_in_part
 from course_utils.explain.stated.labels.cut_ends import ends_cut
@@ -27,10 +28,15 @@ from course_utils.explain.stated.labels.label_types import not_masked, text_as_b
 from course_utils.explain.stated.labels.labels_counted import none_is_counted
 from course_utils.explain.stated.labels.learnt_ends import another_end
 from course_utils.explain.stated.labels.listed_rows import end_hidden_as_padding
-from course_utils.explain.stated.labels.mask_marks import all_is_learnt, mark_in_no_row
+from course_utils.explain.stated.labels.mask_marks import (
+    all_is_learnt,
+    mark_in_no_row,
+    marks_found_nothing,
+)
 from course_utils.explain.stated.labels.packed_code import packed_without_bounds
 from course_utils.explain.stated.labels.pad_hides_end import pad_hides_end
 from course_utils.explain.stated.labels.padding_free import joined_without_flash
+from course_utils.explain.stated.labels.padding_in_labels import padding_in_labels
 from course_utils.explain.stated.labels.prefix_mask import shifted_by_thoughts
 from course_utils.explain.stated.labels.prompt_again import prompt_again
 from course_utils.explain.stated.labels.rolled_labels import rolled_after_the_split
@@ -39,11 +45,16 @@ from course_utils.explain.stated.labels.rows_one_by_one import rows_one_by_one
 from course_utils.explain.stated.labels.shifted_twice import moved_twice
 from course_utils.explain.stated.labels.shown_lists import end_without_label
 from course_utils.explain.stated.labels.shown_rows import rows_without_label, shown_rows
+from course_utils.explain.stated.labels.tails_shown import tail_without_end
 from course_utils.explain.stated.labels.tools_in_mask import tools_in_the_mask
 from course_utils.explain.stated.replies.clip_range import narrow_for_tokens
+from course_utils.explain.stated.replies.found_somewhere import found_somewhere
 from course_utils.explain.stated.replies.one_of_several import reaches_one
 from course_utils.explain.stated.replies.opened_tags import opened_by_the_prompt
 from course_utils.explain.stated.replies.overlong_buffer import penalised_from_the_start
+from course_utils.explain.stated.replies.passed_ends import goes_on_behind_its_end
+from course_utils.explain.stated.replies.plain_prompts import goes_on_with_the_prompt
+from course_utils.explain.stated.replies.prompts_cut import prompts_cut
 from course_utils.explain.stated.replies.read_at_first_pad import read_at_first_pad
 from course_utils.explain.stated.replies.reference_is_policy import reference_is_policy
 from course_utils.explain.stated.replies.reference_order import reference_of_other_rows
@@ -124,6 +135,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     another_end,
     shown_rows,
     turned_round,
+    judged_worse_by_step,
     rows_one_by_one,
     prompt_again,
     rate_of_before,
@@ -154,6 +166,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     all_is_learnt,
     mark_in_no_row,
     ends_cut,
+    tail_without_end,
     cut_at_own_length,
     remembered_without_the_reply,
     kept_without_the_tokenizer,
@@ -209,6 +222,8 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     worst_taken_for_best,
     none_is_counted,
     same_part_judged,
+    marks_found_nothing,
+    padding_in_labels,
     divided_by_the_padding,
     number_read_in_part,
     split_after_copies,
@@ -223,5 +238,9 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     wrong_in_the_format,
     wrong_in_the_graph,
     wrong_in_what_is_kept,
+    prompts_cut,
+    found_somewhere,
+    goes_on_with_the_prompt,
+    goes_on_behind_its_end,
     said_to_hang,
 )

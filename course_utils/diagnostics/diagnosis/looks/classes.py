@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Any
 
 from course_utils.diagnostics.diagnosis.looks.split import has_labels
+from course_utils.diagnostics.diagnosis.measures.data_sets import column, columns_of
 from course_utils.diagnostics.diagnosis.measures.labels_used import (
     has_own_forward,
     labels_are_targets,
@@ -134,12 +135,8 @@ def _evaluated(learnt: Counter, tested: Counter, sheet: Sheet) -> None:
 
 def _labels(data: Any) -> Counter:
     """How often each label stands in a data set of columns; empty where it is no whole number."""
-    names = getattr(data, "column_names", None)
-    name = next((one for one in COLUMNS if isinstance(names, list) and one in names), None)
-    if name is None or not hasattr(data, "with_format") or not hasattr(data, "__len__"):
-        return Counter()
-    plain = data.with_format(None).select_columns([name])  # without what a transform would compute
-    values = plain[:: max(1, len(data) // MOST)][name]
+    name = next((one for one in COLUMNS if one in columns_of(data)), "")
+    values = column(data, name, MOST)
     return Counter(values) if all(isinstance(value, int) for value in values) else Counter()
 
 

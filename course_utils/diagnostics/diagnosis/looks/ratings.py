@@ -11,7 +11,7 @@ from typing import Any
 
 from course_utils.diagnostics.batch_view.rows import unchanged
 from course_utils.diagnostics.diagnosis.looks.all_pairs import SIDES
-from course_utils.diagnostics.diagnosis.measures.data_sets import columns_of
+from course_utils.diagnostics.diagnosis.measures.data_sets import column, columns_of
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, SCORES, Subject
 
@@ -85,7 +85,7 @@ def _sorted_as_text(subject: Subject, rated: dict[str, list], sheet: Sheet) -> N
     texts = {name: values for name, values in rated.items() if isinstance(values[0], str)}
     if sides is None:
         return
-    chosen, rejected = (_data(subject).with_format(None)[:MOST][name] for name in sides)
+    chosen, rejected = (column(_data(subject), name, MOST) for name in sides)
     more = [Counter(a) - Counter(b) for a, b in zip(chosen, rejected, strict=True)]
     less = [Counter(b) - Counter(a) for a, b in zip(chosen, rejected, strict=True)]
     for one, other in combinations(texts, 2):
@@ -150,9 +150,8 @@ def _as_text(a: str, b: str) -> str:
 def _rated(subject: Subject) -> dict[str, list]:
     """The columns that hold one rating for each row, as a number or as text."""
     data = _data(subject)
-    names = columns_of(data)
     with unchanged(data):
-        rows = data.with_format(None)[:MOST] if names else {}
+        rows = {name: column(data, name, MOST) for name in columns_of(data)}
     return {
         name: values
         for name, values in rows.items()

@@ -4,6 +4,9 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable
 from typing import Any
 
+import numpy as np
+from torch import Tensor
+
 MOST = 2048  # rows that are read, at even distances
 IMAGES = {"image", "images"}  # what TRL's trainers read beside the text
 LABELS = ("labels", "label", "label_ids")
@@ -14,7 +17,12 @@ OF_REPLIES = (
 
 
 def columns_of(data: Any) -> list[str]:
-    """The names of a data set's columns; none for a stream or a data set of one's own class."""
+    """The names of a data set's columns; none for a stream or a data set of one's own class.
+
+    Of a plain list of dicts, those that all rows have.
+    """
+    if rows := _dicts_in(data, MOST):
+        return [name for name in rows[0] if all(name in row for row in rows)]
     names = getattr(data, "column_names", None)
     is_known = isinstance(names, list) and hasattr(data, "with_format") and hasattr(data, "__len__")
     return list(names) if is_known else []
@@ -24,8 +32,23 @@ def column(data: Any, name: str, most: int = MOST) -> list:
     """Values of a column, at even distances; of a data set that lacks it, none."""
     if name not in columns_of(data) or not len(data):
         return []
+    if rows := _dicts_in(data, most):
+        return [_plain(row.get(name)) for row in rows]
     step = max(1, -(-len(data) // most))
     return data.with_format(None).select_columns([name])[::step][name]
+
+
+def _dicts_in(data: Any, most: int) -> list[dict]:
+    """Rows of a plain list of dicts, at even distances; of anything else, none."""
+    if not isinstance(data, list | tuple):
+        return []
+    rows = list(data[:: max(1, -(-len(data) // most))])
+    return rows if all(isinstance(row, dict) for row in rows) else []
+
+
+def _plain(value: Any) -> Any:
+    """What a tensor or an array holds, as lists and numbers."""
+    return value.tolist() if isinstance(value, Tensor | np.ndarray) else value
 
 
 def labels_of(data: Any) -> list:

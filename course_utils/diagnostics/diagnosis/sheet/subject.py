@@ -17,6 +17,7 @@ from course_utils.diagnostics.libraries.trainer_begins import MAKE_LOADERS
 from course_utils.diagnostics.loss_kind import Loss, loss_of_batch
 from course_utils.diagnostics.nonfinite.batches import keep, rebuild
 from course_utils.diagnostics.nonfinite.targets import Target, open_target
+from course_utils.diagnostics.reach.groups import embeddings
 from course_utils.errors import BadRequest
 from course_utils.explain.paste.fields import canonical
 
@@ -209,11 +210,14 @@ class Subject:
 
     @property
     def frozen_as_drawn(self) -> tuple[str, ...]:
-        """The frozen tensors, where they are most weights and no checkpoint's; none of an
-        adapter's base, which may be a stand-in."""
-        if not self.is_drawn or self.share_trainable > 0.5 or hasattr(self.model, "peft_config"):
+        """The frozen tensors, where they are most weights, or the tokens' own, and no checkpoint's;
+        none of an adapter's base, which may be a stand-in."""
+        if not self.is_drawn or hasattr(self.model, "peft_config"):
             return ()
-        return tuple(name for name, p in self.model.named_parameters() if not p.requires_grad)
+        frozen = {name: p for name, p in self.model.named_parameters() if not p.requires_grad}
+        table = getattr(embeddings(self.model)[0], "weight", None)
+        holds_table = any(p is table for p in frozen.values())
+        return tuple(frozen) if holds_table or self.share_trainable <= 0.5 else ()
 
     @property
     def batch_maker(self) -> str:

@@ -1,4 +1,4 @@
-"""Weights that are float16 themselves where an optimizer steps them."""
+"""Weights that are float16, or bfloat16, themselves where an optimizer steps them."""
 
 import ast
 import re
@@ -8,7 +8,8 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import bound, name_of
 from course_utils.explain.paste.entries import Line
-from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.numbers import thirds, trend
 from course_utils.explain.stated.calls.given import (
     Found,
     Row,
@@ -18,18 +19,31 @@ from course_utils.explain.stated.calls.given import (
     told,
     written,
 )
+from course_utils.explain.stated.steps.rounded import KEEP_FLOAT32, LARGER_HIDES
 
 _HALF = re.compile(r"^(?:torch\.)?(?:float16|half)$|^'(?:float16|fp16|half)'$")
-_WHOLE = re.compile(r"^(?:torch\.)?(?:float32|float|bfloat16)$|^'\w+'$|^None$")
+_BRAIN = re.compile(r"^(?:torch\.)?bfloat16$|^'(?:bfloat16|bf16)'$")
+_WHOLE = re.compile(r"^(?:torch\.)?(?:float32|float)$|^'\w+'$|^None$")
 _MASTERS = re.compile(
     r"deepspeed|zero[-_ ]?[123]|amp\.init|master|lora|peft|load_in_|quanti|fsdp|kahan|stochastic",
     re.IGNORECASE,
 )
+_DEVICE = re.compile(r"^'(?:cuda|cpu|mps|npu|xpu)(?::\d+)?'$")
 LARGE_EPS = 1e-7
+TINY, STANDS = 2e-6, 0.03  # a rate whose steps bfloat16 cannot hold; of the loss
 
 
 def _half(rows: list[Row], beside: Beside) -> Found:
     """Weights that are float16 themselves and are given to Adam."""
+    return _given_to_adam(rows, beside, "half")
+
+
+def _brain(rows: list[Row], beside: Beside) -> Found:
+    """Weights that are bfloat16 themselves and are given to Adam."""
+    return _given_to_adam(rows, beside, "bfloat16")
+
+
+def _given_to_adam(rows: list[Row], beside: Beside, wanted: str) -> Found:
     if beside.matching(_MASTERS):
         return None
     halved: dict[str, Line] = {}
@@ -41,7 +55,7 @@ def _half(rows: list[Row], beside: Beside) -> Found:
             kind = _format(value)
             if kind:
                 halved.pop(name, None)
-            if kind == "half":
+            if kind == wanted:
                 halved[name] = row.line
     return None
 
@@ -72,9 +86,12 @@ def _format(value: ast.AST) -> str:
             return ""
         given = [one.value for one in value.keywords if one.arg in ("dtype", "torch_dtype")]
         given = [written(one) for one in (*given, *(value.args if name == "to" else ()))]
+        given = [one for one in given if not _DEVICE.match(one)]
         if name == "half" or any(map(_HALF.match, given)):
             return "half"
-        if name in ("float", "bfloat16", "from_pretrained") or any(map(_WHOLE.match, given)):
+        if name == "bfloat16" or any(map(_BRAIN.match, given)):
+            return "bfloat16"
+        if name in ("float", "from_pretrained") or any(map(_WHOLE.match, given)):
             return "whole"
         value = value.func.value
     return ""
@@ -93,5 +110,31 @@ _RULES = (
 )
 
 
+_OF_SMALL_STEPS = (
+    Rule(
+        _brain,
+        "rounding_swallows",
+        "`{}` is loaded or cast in bfloat16, and these weights themselves are given to the "
+        "optimizer, with no float32 copy: a step of Adam moves a weight by about the rate, and at "
+        "this rate that is less than half the distance of two numbers of bfloat16 for all weights "
+        "above 0.001, so that nearly every update is rounded away, whatever the gradients are",
+        KEEP_FLOAT32 + LARGER_HIDES,
+    ),
+)
+
+
 def wrong_in_the_format(beside: Beside, log: Log) -> Iterator[Finding]:
-    return told(beside, log, _RULES)
+    yield from told(beside, log, _RULES)
+    if _stands_at_a_tiny_rate(log, beside):
+        yield from told(beside, log, _OF_SMALL_STEPS)
+
+
+def _stands_at_a_tiny_rate(log: Log, beside: Beside) -> bool:
+    """Whether a loss is level and has no trend, where gradients arrive and the rate is tiny."""
+    rates, asked = finite(log.values("learning_rate")), beside.printed("learning_rate")
+    rate = max(rates) if rates else (asked and asked.number) or 0.0
+    losses, norms = log.values("loss"), finite(log.values("grad_norm"))
+    levels = thirds(losses) if log.kind() == "supervised" else None
+    if levels is None or not 0 < rate <= TINY or (norms and not any(norms)):
+        return False
+    return abs(levels[2] - levels[0]) < STANDS * abs(levels[0]) and trend(losses) is None

@@ -1,4 +1,5 @@
-"""An adapter that is merged into a few bits, or filtered twice when it is saved."""
+"""An adapter that is merged into a few bits, whose merge is thrown away, or that is filtered twice
+when it is saved."""
 
 import ast
 import re
@@ -79,7 +80,33 @@ def _filtered_twice(rows: list[Row], beside: Beside) -> Found:
     return None
 
 
+def _thrown_away(rows: list[Row], beside: Beside) -> Found:
+    """`model.merge_and_unload()` alone on its line, and the wrapper is saved behind it."""
+    merged: dict[str, Line] = {}
+    for row in rows:
+        for target, _ in bound(row.one):
+            merged.pop(written(target), None)
+        for name in ("save_pretrained", "push_to_hub"):
+            owner = written(getattr(getattr(row.calls.get(name), "func", None), "value", None))
+            if owner in merged:
+                return [merged[owner], row.line], owner
+        merge = row.one.value if isinstance(row.one, ast.Expr) else None
+        if isinstance(merge, ast.Call) and name_of(merge.func) == "merge_and_unload":
+            merged[written(getattr(merge.func, "value", None))] = row.line
+    return None
+
+
 _RULES = (
+    Rule(
+        _thrown_away,
+        "merged_not_equal",
+        "`merge_and_unload()` returns the merged model, and its result is thrown away: what is "
+        "saved is `{}`, the adapter's wrapper, which has no adapter left, so that the file holds "
+        "next to nothing (some 40 bytes) beside an adapter_config.json, and loads as the base",
+        "merged = model.merge_and_unload(), and merged.save_pretrained(path); the folder must hold "
+        "model files of the base's size and no adapter_config.json; no need to train again",
+        of_learning=False,
+    ),
     Rule(
         _merged_in_bits,
         "merged_not_equal",

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside, Setting
-from course_utils.explain.paste.entries import Entry, Line, plain_number
+from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line, plain_number
 from course_utils.explain.paste.log import Log
 
 _LONGEST = re.compile(  # litgpt and the like: the longest row is as long as the limit, once cut
@@ -27,9 +28,34 @@ _LENGTHS = re.compile(
     r"\W{1,3}(?P<n>\d[\d,]*(?:\.\d+)?)(?P<k> ?k\b)?",
     re.IGNORECASE,
 )
+_LENGTHS_BEHIND = re.compile(
+    r"(?<![\w.])(?P<n>\d[\d,]*(?:\.\d+)?)(?P<k> ?k\b)?(?: tok\w*)? (?:on average|"
+    r"in the (?:mean|median)|"
+    r"(?:at )?(?:the )?(?:median|mean|p50))\b",
+    re.IGNORECASE,
+)
+_PART_OVER = re.compile(
+    r"(?<![\d.])(?P<part>\d{1,3}(?:\.\d+)?) ?% of [^.;\n]{0,40}?"
+    r"(?:\b(?:over|above|longer than|exceed\w*|beyond|truncated|cut)\b|>)(?: (?:at|to))?"
+    r"(?:[^\d.;\n]{0,20}(?P<limit>\d[\d,]*)(?P<k> ?k\b)?)?",
+    re.IGNORECASE,
+)
+_OVER_PART = re.compile(
+    r"(?:\b(?:over|above|longer than|exceed\w*|beyond)\b|"
+    r">)[^\d\n]{0,15}(?P<limit>\d[\d,]*)(?P<k> ?k\b)?"
+    r"[^\d\n%]{0,30}?[:=(,]?\s*(?P<part>\d{1,3}(?:\.\d+)?) ?%",
+    re.IGNORECASE,
+)
+_ASKS_OVER = re.compile(r"(?=.*\b(?:mean|len)\().*(?:>|\.gt\()\s*(?P<limit>\d{3,6})\b")
+_SHARE = re.compile(r"^\W*(?:np\.\w+\()?(?P<part>0?\.\d+|1\.0)\W*$")
+_SENTENCE = re.compile(r"(?<=[.;!?])\s+")
+_DEFAULTS = (  # of a limit that nothing sets: its name, its value, and what shows the trainer
+    ("cutoff_len", 2048, re.compile(r"\bllama-?factory|^\s*(?:stage: sft|finetuning_type:)", re.I)),
+    ("max_length", 1024, re.compile(r"\bSFTConfig\(|\bSFTTrainer\(|\btrl sft\b")),
+)
 _OF_ROWS = re.compile(r"\b(?:tok\w*|len\w*|trace\w*|rows?)\b", re.IGNORECASE)
 _OF_OUTPUT = re.compile(
-    r"\b(?:completion|generat\w*|output|prompts?(?! ?\+)|eval|vllm|gen|predict\w*|new)\b",
+    r"\b(?:completions?|generat\w*|outputs?|prompts?(?! ?\+)|eval|vllm|gen|predict\w*|new)\b",
     re.IGNORECASE,
 )
 _ENDS = re.compile(  # how many of the rows hold their end
@@ -46,11 +72,13 @@ _DROPS = re.compile(
     r"excess_length_strategy\W+drop",
     re.IGNORECASE,
 )
-_RUNS_ON = re.compile(
+RUNS_ON = re.compile(
     r"\b(?:finish_?(?:reason)?|stop_reason|reason)['\"]?\W{1,4}(?:length|max)\b|"
     r"\bnever (?:stops?|ends?|closes?|finish\w*)|\bthinks?\b.{0,6}\bforever\b|"
     r"\b(?:does|do|did)(?: not|n't) (?:stop|end|close)\b|\bno (?:</think>|(?:eos|end)\b)|"
-    r"(?:hits?|runs? (?:in)?to|until) (?:the )?(?:max_tokens|budget|limit)",
+    r"(?:hits?|runs? (?:in)?to|until) (?:the )?(?:max_(?:new_)?tokens|budget|limit|\d+k?\b)|"
+    r"\bnever (?:emit|produc|writ|reach|generat)\w*\b.{0,20}(?:</\w+>|\beos\b|\bend)|"
+    r"\bwithout (?:an? |any |ever )?(?:closing|closed|</think>)",
     re.IGNORECASE,
 )
 _LIST = re.compile(r"^\W*(?:\w+\W+)?\[.*\d\s*\]\W*$")
@@ -58,6 +86,7 @@ _LABELS = re.compile(r"\blabels?(?:_ids)?\b")
 ENDS = (151645, 128009, 32007, 100257)  # the end of a turn: of Qwen, Llama 3, Phi 3, OLMo
 IGNORED = -100
 MOST, FEW, A_TOKEN, FAR = 0.6, 5, 4.5, 1.4  # of lines, of rows; lines; bytes; times the limit
+NEAR = 0.03  # of the limit
 MANY = 200  # rows of a data set, and not of a sample of replies
 CUT = (
     "most rows are longer than the limit of {limit} tokens and are cut from the right, so that "
@@ -65,15 +94,16 @@ CUT = (
     "in the file. The model is trained on text that never ends, and writes such"
 )
 LONGER = (
-    "a limit that holds the rows (or drop those that are longer, not cut them), and print the "
-    "share of rows whose last label is the end token; more epochs or another rate do not mend it"
+    "a limit that holds nearly all rows (of traces of reasoning often 16k to 32k, with packing or "
+    "the sequence split over GPUs) and drop those that are longer, not cut them; print the share "
+    "of rows whose last label is the end token; more epochs or another rate do not mend it"
 )
 
 
 def ends_cut(beside: Beside, log: Log) -> Iterator[Finding]:
     """What shows that most rows reach the limit, and replies that do not end."""
-    limit = beside.printed("max_length")
-    runs_on = beside.matching(_RUNS_ON)
+    limit = beside.printed("max_length") or _by_default(beside)
+    runs_on = beside.matching(RUNS_ON)
     if limit is None or not limit.number or limit.number < 64 or runs_on is None:
         return
     if log.kind() != "supervised" or beside.matching(_DROPS):
@@ -83,6 +113,7 @@ def ends_cut(beside: Beside, log: Log) -> Iterator[Finding]:
         *_many_truncated(beside),
         *_full_batches(parts, beside, limit),
         *_middle_above(beside, limit),
+        *_part_above(beside, limit),
         *_few_ends(beside),
         *_by_size(beside, limit),
     ]
@@ -90,7 +121,9 @@ def ends_cut(beside: Beside, log: Log) -> Iterator[Finding]:
     if not signs:
         return
     signs += _shown_without_end(beside)
-    proof = [limit.said, *([longest] if longest else []), *signs]
+    is_set = "default" not in limit.written
+    given = limit.said if is_set else f"{limit.line.where}: {limit.written} is {limit.value}"
+    proof = [given, *([longest] if longest else []), *signs]
     proof.append(runs_on[0].says)
     weight = 8.8 if len(signs) > 1 or longest else 7.8
     why = CUT.format(limit=limit.value)
@@ -141,13 +174,45 @@ def _full_batches(parts: list[Line | Entry], beside: Beside, limit: Setting) -> 
 
 def _middle_above(beside: Beside, limit: Setting) -> Iterator[str]:
     for line in beside.words:
-        if _OF_OUTPUT.search(line.text) or not _OF_ROWS.search(line.text):
-            continue
-        for found in _LENGTHS.finditer(line.text):
-            tokens = plain_number(found["n"]) * (1000 if found["k"] else 1)
-            if limit.number < tokens < 100 * limit.number:
-                yield line.says
+        for part in _SENTENCE.split(line.text):
+            if _OF_OUTPUT.search(part) or not _OF_ROWS.search(part):
+                continue
+            found = (*_LENGTHS.finditer(part), *_LENGTHS_BEHIND.finditer(part))
+            if any(limit.number < _tokens(one) < 100 * limit.number for one in found):
+                yield f"{line.where} says: {part.strip()[:MAX_QUOTE]}"
                 return
+
+
+def _tokens(found: re.Match) -> float:
+    return plain_number(found["n"]) * (1000 if found["k"] else 1)
+
+
+def _part_above(beside: Beside, limit: Setting) -> Iterator[str]:
+    """That most rows are said to be longer than the limit, in percent."""
+    for line in beside.words:
+        for part in _SENTENCE.split(line.text):
+            found = _PART_OVER.search(part) or _OVER_PART.search(part)
+            if not found or _OF_OUTPUT.search(part) or float(found["part"]) <= 100 * MOST:
+                continue
+            told = plain_number(found["limit"]) if found["limit"] else limit.number
+            told *= 1024 if found["k"] else 1
+            if abs(told / limit.number - 1) < NEAR:
+                yield f"{line.where} says: {part.strip()[:MAX_QUOTE]}"
+                return
+    for line, below in pairwise(beside.words):
+        asked, answer = _ASKS_OVER.search(line.text), _SHARE.match(below.text)
+        is_most = asked and answer and float(answer["part"]) > MOST
+        if is_most and float(asked["limit"]) == limit.number:
+            yield f"{below.where} answers {answer['part']} to {line.text.strip()[:MAX_QUOTE]}"
+            return
+
+
+def _by_default(beside: Beside) -> Setting | None:
+    """The limit of a trainer that is shown, where no line sets one."""
+    for name, value, shown in _DEFAULTS:
+        if found := beside.matching(shown):
+            return Setting("max_length", str(value), found[0], written=f"{name} (its default)")
+    return None
 
 
 def _shown_without_end(beside: Beside) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """The types of a prepared data set's columns: labels in one that cannot hold what masks them."""
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -28,7 +29,9 @@ BY_CODE = 6.0
 BECOMES = {"bool": "True"}  # and elsewhere a large whole number
 _AS_BOOL = re.compile(
     r"\bbool\(\s*\w+(?:\[['\"](?P<a>\w+)['\"]\]|\.get\(['\"](?P<b>\w+)['\"]\)|\.(?P<c>\w+))\s*\)|"
-    r"\[['\"](?P<d>\w+)['\"]\]\.(?:astype|map|apply)\(bool\)|"
+    r"(?:\[['\"](?P<d>\w+)['\"]\]|\.(?P<f>\w+))(?:\.astype\(['\"]?str(?:ing)?['\"]?\)|\.str\.\w+\(\))*"
+    r"\.(?:astype|map|apply)\(['\"]?bool['\"]?\)|"
+    r"\bbool\(\s*str\(\s*\w+(?:\[['\"](?P<g>\w+)['\"]\]|\.(?P<h>\w+))\s*\)\s*\)|"
     r"\b(?:True|1) if \w+\[['\"](?P<e>\w+)['\"]\] else (?:False|0)\b"
 )
 _TEXT_OF_NO = (
@@ -45,6 +48,7 @@ _ALL_TEXT = re.compile(
     r"csv\.(?:Dict)?[Rr]eader\(|\bdtype=['\"]?(?:str|object)\b|\bkeep_default_na="
 )
 _FLOORED = re.compile(r"(?:un)?desirable_weight in \[[\d.]+, [\d.]+\](?:.{0,40}\])?")
+_NO_BAD_ROW = re.compile(r"\b0 (?:undesirable|negative|bad|rejected)\b(?: \w+)?", re.IGNORECASE)
 ALWAYS_TRUE = (
     'the labels are text, and bool() of a text is True unless it is empty: bool("{value}") is True '
     "as well, so that each row is learnt as a good one, also those that were voted down"
@@ -132,21 +136,34 @@ def text_as_bool(beside: Beside, log: Log) -> Iterator[Finding]:
     for line in beside.words:
         if not (code := _AS_BOOL.search(line.text)):
             continue
-        column = next(name for name in code.group(*"abcde") if name)
-        if (held := _held_as_text(column, beside)) is None:
+        column = next(name for name in code.group(*"abcdefgh") if name)
+        held = _made_text(code[0], line) or _held_as_text(column, beside)
+        if held is None:
             continue
         value, shown = held
         proof = [f"{line.where} says: {code[0]}", *shown]
         names = log.fields & {"chosen_reward", "rejected_reward"}
         if names == {"chosen_reward"}:
             proof.append("rewards of chosen rows are logged, and none of rejected ones")
-        if floored := beside.matching(_FLOORED):
-            proof.append(f"{floored[0].where} says: {floored[1]}")
+        rejected = log.values("rejected_reward")
+        if rejected and all(map(math.isnan, rejected)):
+            proof.append(f"rejected rewards are nan in all {len(rejected)} entries: no row is such")
+        for pattern in (_FLOORED, _NO_BAD_ROW):
+            if said := beside.matching(pattern):
+                proof.append(f"{said[0].where} says: {said[1]}")
         why = ALWAYS_TRUE.format(value=value)
         advice = COMPARE.format(column=column, compared=_comparison(value))
         weight = BY_CODE if "each value is read as text" in shown[0] else SURE
         yield Finding("labels_constant", weight, line, tuple(proof), why=why, advice=advice)
         return
+
+
+def _made_text(code: str, line: Line) -> tuple[str, list[str]] | None:
+    """The same where the code itself makes text of each value, before it asks for its truth."""
+    is_made = re.search(r"astype\(['\"]?str|\.str\.|\bstr\(", code)
+    return (
+        ("False", [f"{line.where}: the code makes text of each value first"]) if is_made else None
+    )
 
 
 def _comparison(value: str) -> str:

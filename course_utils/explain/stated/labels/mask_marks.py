@@ -82,6 +82,24 @@ OWN_MARK = (
 )
 
 
+_ALL_MASKED = re.compile(r"All labels in your dataset are -100|no labels? (?:is|are) left", re.I)
+_REPLIES = {  # what a reply begins with, by what begins a turn
+    "<|im_start|>": "'<|im_start|>user\\n' and '<|im_start|>assistant\\n'",
+    "<|start_header_id|>": "'<|start_header_id|>user<|end_header_id|>\\n\\n' and "
+    "'<|start_header_id|>assistant<|end_header_id|>\\n\\n'",
+    "<start_of_turn>": "'<start_of_turn>user\\n' and '<start_of_turn>model\\n'",
+    "[INST]": "'[INST]' and '[/INST]'",
+}
+IN_ROWS = (
+    "no token has a label: the mark that begins the loss, {mark}, stands in none of the rows as "
+    "they are rendered{known}, so that every label is -100"
+)
+OWN_MARKS = (
+    "instruction_part and response_part as the template of this model writes them ({own}); print "
+    "one rendered row, and count its labels before the training"
+)
+
+
 def all_is_learnt(beside: Beside, log: Log) -> Iterator[Finding]:
     """Counts of tokens and labels that differ by one for each row, where a mask was asked for."""
     lines = beside.words
@@ -125,6 +143,27 @@ def mark_in_no_row(beside: Beside, log: Log) -> Iterator[Finding]:
     why = IN_NO_ROW.format(mark=mark[1], own=found[0])
     advice = OWN_MARK.format(own=found[0])
     yield Finding("labels_masked", 9.4, mark[0], proof, why=why, advice=advice)
+
+
+def marks_found_nothing(beside: Beside, log: Log) -> Iterator[Finding]:
+    """What masks the prompts says that nothing is left, beside the marks that it was given."""
+    lines = beside.words
+    said_so, mark = beside.matching(_ALL_MASKED), _mark(lines)
+    if said_so is None or mark is None:
+        return
+    of = form_of(mark[1])
+    named = {own for line in lines if line is not mark[0] for own in _owns(line.text)} - {of}
+    own = named.pop() if len(named) == 1 else ""
+    known = f" (in this model it begins with {own})" if own else ""
+    why = IN_ROWS.format(mark=mark[1].replace("\\n", "").strip(), known=known)
+    advice = OWN_MARKS.format(own=_REPLIES.get(own, "the template's own text before a reply"))
+    proof = (said_so[0].says, mark[0].says)
+    yield Finding("labels_masked", 10.2, mark[0], proof, why=why, advice=advice)
+
+
+def _owns(text: str) -> set[str]:
+    """What begins a turn in the families of models that a line names."""
+    return {own for family, own in _OWN.items() if FAMILIES[family].search(text)}
 
 
 def _counted(parts: list[Line | Entry]) -> tuple[Line | Entry, float, float, int] | None:

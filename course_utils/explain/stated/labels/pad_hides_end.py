@@ -5,12 +5,12 @@ import re
 from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
-from course_utils.explain.messages.complaints import COMPLAINTS
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import calls, last_number, name_of, statements
-from course_utils.explain.paste.entries import Line, number_of, plain_number
+from course_utils.explain.paste.entries import Line, number_of
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.side_tables import side_tables
+from course_utils.explain.stated.replies.running_on import runs_on
 
 _IS_END = re.compile(
     r"\bpad_token(?:_id)?['\"]?\s*[=:]\s*[\w.]*\b(?:eos_token(?:_id)?|eos_id)\b|"
@@ -39,28 +39,7 @@ _PACKS = re.compile(r"\bpack(?:ing|ed)['\"]?\s*[=:]\s*['\"]?true\b", re.IGNORECA
 _BY_LENGTH = re.compile(
     r"attention_mask[^=]*==\s*0|(?:masked_fill|where)\([^)]*attention_mask|\barange\(.*\blen", re.I
 )
-_AT_LIMIT = re.compile(
-    r"\b(?P<some>\d[\d,]*) (?:of|/|out of) (?P<all>\d[\d,]*)\b.{0,30}\b(?:hit|reach\w*|at|run to) "
-    r"(?:the )?(?:limit|max\w*|\d{2,})|\bat (?:the )?limit\b.*?(?P<percent>\d{1,3}) ?%",
-    re.IGNORECASE,
-)
-_FULL = re.compile(
-    r"\b(?:mean|average|median)\b.{0,20}\btokens\b\W{0,4}(?P<n>\d+(?:\.\d+)?)", re.IGNORECASE
-)
-_MOST_NEW = re.compile(r"\bmax_(?:new_)?tokens['\"]?\W{1,3}(?P<n>\d+)", re.IGNORECASE)
-_GOES_ON = re.compile(
-    r"\bgoes on\b|\band so on\b|\bnew tokens (?P<n>\d+)\b|finish_?(?:reason)?\W{1,4}length|"
-    r"\bnever (?:ends?|finish\w*|emits?)\b|(?: not|n't) (?:shut up|end|finish)\b|"
-    r"\bkeeps? (?:on )?(?:going|talking|writing)\b|\b(?:rambl\w+|runs? on|endless\w*)\b",
-    re.IGNORECASE,
-)
-_ENDED = re.compile(  # "finished with eos: 3 of 200"
-    r"\b(?:finished|ended|stopped|stops?|ends?) (?:with|by|at|on) (?:the )?(?:eos|end)\w*\W{1,3}"
-    r"(?P<some>\d+) ?(?:/|of|out of) ?(?P<all>\d+)",
-    re.IGNORECASE,
-)
-SURE, SEEN, OFTEN, FULL, FEWEST = 9.0, 8.4, 0.5, 0.95, 4  # weights; shares; rows of a table
-RARELY = 0.2  # of the replies
+SURE, SEEN, FEWEST = 9.0, 8.4, 4  # weights; rows of a table
 HIDDEN = (
     "the end of a reply is not learnt: the pad token is the end token, and {how}, so that the real "
     "end of each row is hidden with the padding. The loss falls all the same, and the model never "
@@ -83,14 +62,14 @@ def pad_hides_end(beside: Beside, log: Log) -> Iterator[Finding]:
     at, end = same
     shown = [*_never_a_label(lines, end), *_one_short(beside)]
     hides = [*_by_id(beside), *_by_collator(lines)]
-    runs_on = list(_runs_on(lines))[:2]
-    if not shown and not (hides and runs_on):
+    endless = list(runs_on(lines))[:2]
+    if not shown and not (hides and endless):
         return
     kept = re.compile(rf"\blabel\w*\b.*(?<!\d){end}\s*(?:,?\s*-100|\])" if end else r"(?!)")
     if not shown and any(_BY_LENGTH.search(x.text) or kept.search(x.text) for x in lines):
         return
     (line, how), weight = (*shown, *hides)[0], SURE if shown else SEEN
-    told = [at, *(one for one, _ in (*shown, *hides)), *runs_on]
+    told = [at, *(one for one, _ in (*shown, *hides)), *endless]
     proof = dict.fromkeys(one.says for one in told)
     yield Finding("pad_is_eos", weight, line, tuple(proof), why=HIDDEN.format(how=how))
 
@@ -162,35 +141,3 @@ def _one_short(beside: Beside) -> Iterator[tuple[Line, str]]:
             if all(None not in pair and pair[0] - pair[1] == 1 for pair in pairs):
                 yield table.rows[0][0], MASKED
                 return
-
-
-def _runs_on(lines: list[Line]) -> Iterator[Line]:
-    """Replies that reach their limit, by count, by their mean length or in words."""
-    limits = {float(m["n"]) for line in lines for m in _MOST_NEW.finditer(line.text)}
-    never_stops = next(one for one, keys in COMPLAINTS if "pad_is_eos" in keys)
-    for line in lines:
-        ended = _ENDED.search(line.text)
-        if ended and int(ended["some"]) > RARELY * int(ended["all"]):
-            continue
-        told = ended or never_stops.search(line.text) or _goes_on(line, limits)
-        if told or _reaches(line, limits):
-            yield line
-
-
-def _reaches(line: Line, limits: set[float]) -> bool:
-    """Whether most replies, or their mean, reach the limit."""
-    found, full = _AT_LIMIT.search(line.text), _FULL.search(line.text)
-    mean = float(full["n"]) if full else 0.0
-    return bool(found and _share(found) > OFTEN) or any(FULL * x <= mean <= x for x in limits)
-
-
-def _goes_on(line: Line, limits: set[float]) -> bool:
-    found = _GOES_ON.search(line.text)
-    return bool(found) and (not found["n"] or float(found["n"]) in limits)
-
-
-def _share(found: re.Match) -> float:
-    if found["percent"]:
-        return float(found["percent"]) / 100
-    some, whole = (plain_number(found[name]) for name in ("some", "all"))
-    return some / whole if 0 < some <= whole else 0.0

@@ -10,7 +10,11 @@ from course_utils.explain.paste.log import Log
 
 _SHOWS = re.compile(
     r"(?!.*(?:generat|output|sampl))(?:\bdecode\(.*(?:(?:chosen|rejected|prompt)_)?input_ids\b|"
-    r"^\W*(?:chosen|rejected)_inputs?\s*:|^\W*inputs\s*:\s*$)",
+    r"^\W*(?:chosen|rejected)_inputs?\s*:|^\W*inputs\s*:\s*$|"
+    r".*\b(?:prompt|chosen|rejected)_(?:input_)?ids\b.*(?:decoded|as text)\b.*:?\s*$|"
+    r"^\W*(?:\w+ )?(?:decoded|detokeni[sz]ed)\b.*\b(?:row|batch|example|pair|chosen|"
+    r"rejected)\b.*:\s*$|"
+    r".*\b(?:row|batch|example|pair)\b.*\b(?:decoded|detokeni[sz]ed)\b\W*$)",
     re.IGNORECASE,
 )
 _SHOWS_LABELS = re.compile(r"\bdecode\(.*labels\b.*-100|^\W*(?:chosen_|rejected_)?labels\s*:", re.I)
@@ -45,7 +49,7 @@ def prompt_again(beside: Beside, log: Log) -> Iterator[Finding]:
         if not _SHOWS.search(line.text):
             continue
         row = _row(lines[number : number + MOST])
-        found = _TWICE.search(words := _plain(row))
+        found = _TWICE.search(words := plain(row))
         if not found or len(found["text"].split()) < FEWEST:
             continue
         if not re.search(r"[^\W\d_]{2}", found["text"]):
@@ -72,10 +76,10 @@ def _row(lines: list[Line]) -> str:
     return "\n".join(shown)
 
 
-def _plain(row: str) -> str:
+def plain(row: str) -> str:
     """The words of a row, without what a template puts between them.
 
-    >>> _plain("<s>[INST] Who are you? [/INST]<|user|>")
+    >>> plain("<s>[INST] Who are you? [/INST]<|user|>")
     'Who are you?'
     """
     return " ".join(_SPECIAL.sub(" ", row).split())

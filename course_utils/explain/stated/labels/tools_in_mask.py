@@ -33,7 +33,15 @@ _WRITES_ITSELF = re.compile(
     r".{0,60}\b(?:policy|model|itself|in one go|results?|observations?|tool|documents?)\b",
     re.IGNORECASE,
 )
+_OF_TOOLS = re.compile(
+    r"\b(?:search\w*|retriev\w*|tool\w*|<?information>?|observation\w*|sandbox|interpreter|"
+    r"env(?:ironment)?[._ ]step|tool_response|multi[-_ ]?turn)\b",
+    re.IGNORECASE,
+)
 FEW, NEAR = 3, 0.02  # rows; of a number of tokens
+_OVER_TIME = re.compile(r"per_s|^train|_total$|seen")
+PER_TIME = ("s", "sec", "second", "gpu")
+FAR, MOSTLY = 1.3, 0.8  # times what is written; of the rows
 IN_MASK = (
     "the tokens that a tool or server wrote are in the loss: the mask counts {mask:g} tokens of an "
     "episode, of which {tools:g} are not the policy's. Their gradient teaches the policy to write "
@@ -54,7 +62,10 @@ LEAVE_OUT = (
 def tools_in_the_mask(beside: Beside, log: Log) -> Iterator[Finding]:
     """Rows in which the mask has as many ones as policy and tools have tokens together, or the
     setting that asks for that."""
-    found = [one for row in rows_of(beside, log) if (one := _parts(row))]
+    rows = list(rows_of(beside, log))
+    found = [one for row in rows if (one := _parts(row))]
+    if len(found) < FEW:
+        yield from _more_than_written(rows, beside)
     setting = beside.matching(_NOT_MASKED)
     told = beside.matching(_WRITES_ITSELF)
     if len(found) < FEW and not (setting and told):
@@ -73,6 +84,38 @@ def tools_in_the_mask(beside: Beside, log: Log) -> Iterator[Finding]:
     )
     why = IN_MASK.format(mask=mask, tools=tools)
     yield Finding("tool_results_learnt", 9.2, at, proof, why=why, advice=LEAVE_OUT)
+
+
+def _more_than_written(rows: list[Row], beside: Beside) -> Iterator[Finding]:
+    """Rows in which far more tokens are in the loss than the policy has written, of an agent."""
+    both = [(row, *pair) for row in rows if (pair := _mask_and_written(row))]
+    tools, told = beside.matching(_OF_TOOLS), beside.matching(_WRITES_ITSELF)
+    many = [one for one in both if one[1] > FAR * one[2]]
+    if not tools or len(many) < FEW or len(many) < MOSTLY * len(both):
+        return
+    row, mask, written = many[0]
+    proof = (
+        f"{row.at.where}: {mask:g} tokens in the loss, and {written:g} of the policy; likewise in "
+        f"{len(many)} of {len(both)} rows",
+        f"{tools[0].where} speaks of {tools[1]}",
+        *([told[0].says] if told else []),
+    )
+    why = IN_MASK.format(mask=mask, tools=mask - written)
+    yield Finding("tool_results_learnt", 9.0, row.at, proof, why=why, advice=LEAVE_OUT)
+
+
+def _mask_and_written(row: Row) -> tuple[float, float] | None:
+    """How many tokens are in the loss and how many the policy wrote, both of the same unit."""
+    found: dict[str, dict[str, float]] = {}
+    for name, value in row.numbers.items():
+        plain, _, unit = name.partition("/")
+        if unit in PER_TIME or _OVER_TIME.search(plain):
+            continue
+        for kind, pattern in (("mask", _MASKED), ("written", _WRITTEN)):
+            if pattern.search(plain) and value > 0:
+                found.setdefault(unit, {}).setdefault(kind, value)
+    both = (one for one in found.values() if len(one) == 2)
+    return next(((one["mask"], one["written"]) for one in both), None)
 
 
 def _parts(row: Row) -> tuple[Line | Entry, float, float, float] | None:

@@ -63,7 +63,9 @@ def reference_is_policy(beside: Beside, log: Log) -> Iterator[Finding]:
             name = name_of(target)
             given, value = _fallback(value) if zero else ("", value)
             is_trained = _is_trained(name, _object(value)[0], code)
-            if given and _is_given(given, name, code):
+            if given and _is_given(
+                given, name, [pair for pair in code if pair[1] is not statement]
+            ):
                 continue
             if last[name] is not line or not (zero or is_trained):
                 continue
@@ -103,16 +105,28 @@ def _how(
 
 
 def _fallback(value: ast.expr) -> tuple[str, ast.expr]:
-    """What may be given, and what stands for it otherwise: `a or b`, `b if a is None else a`."""
+    """What may be given, and what stands for it otherwise: `a or b`, `b if a is None else a`,
+    `load(path) if path else b`.
+    """
     if isinstance(value, ast.BoolOp) and isinstance(value.op, ast.Or):
         return name_of(value.values[0]), value.values[-1]
     if not isinstance(value, ast.IfExp):
         return "", value
-    asked = {name_of(one) for one in ast.walk(value.test)} - {""}
+    asked = list(_names_in(value.test))
     for one, other in ((value.body, value.orelse), (value.orelse, value.body)):
-        if name_of(one) in asked:
-            return name_of(one), other
+        read = set(_names_in(one))
+        if given := next((name for name in asked if name in read), ""):
+            return given, other
     return "", value
+
+
+def _names_in(node: ast.AST) -> Iterator[str]:
+    """The names that an expression reads; of `a.b` it is b."""
+    if name := name_of(node):
+        yield name
+    if not isinstance(node, ast.Attribute) or not name_of(node.value):
+        for part in ast.iter_child_nodes(node):
+            yield from _names_in(part)
 
 
 def _is_given(given: str, name: str, code: list[tuple[Line, ast.stmt]]) -> bool:

@@ -148,7 +148,7 @@ def _are_ties(log: Log) -> list[str]:
     """An accuracy far below a half beside a loss that is not above ln 2, as ties give it: were
     the pairs turned round, the loss would be above, and the margin below 0."""
     losses, hits = finite(log.values("loss")), finite(log.values("accuracy"))
-    if len(losses) < FEW_PAIRS or not hits or max(hits) > 0.25:
+    if len(losses) < FEW_PAIRS or not hits or fmean(hits) > 0.25:
         return []
     margins, far = finite(margin for _, margin in margins_of(log)), fmean(losses) - math.log(2)
     is_flat = max(abs(loss - math.log(2)) for loss in losses) <= NEAR
@@ -157,5 +157,5 @@ def _are_ties(log: Log) -> list[str]:
     mean = "" if max(losses) <= math.log(2) + NEAR else f"in the mean ({fmean(losses):.4g}) "
     return [
         f"the loss ({min(losses):.4g} to {max(losses):.4g}) is {mean}not above ln 2 = 0.6931, and "
-        f"the accuracy at most {max(hits):.3g}: most pairs are ties"
+        f"the accuracy {fmean(hits):.3g} in the mean: most pairs are ties"
     ]

@@ -4,6 +4,7 @@ what a template has rendered."""
 import ast
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
@@ -17,7 +18,14 @@ _TWO_IDS = re.compile(
     r"(?P<id>[12]|128000|151643|100000|0), (?P=id),",
     re.IGNORECASE,
 )
-_TWO_TEXTS = re.compile(r"(?P<text><bos>|<s>|<\|begin_of_text\|>)(?P=text)")
+_ASKS_IDS = re.compile(r"\b\w*ids\b|\bencode\(|\btok(?:enizer)?\(|\btokens\b", re.IGNORECASE)
+_ONLY_TWO = re.compile(  # where the ids begin, and no padding
+    r"^\W*(?:Out\[\d+\]:\s*)?(?:tensor\()?\[+\s*(?P<id>[12]|128000|100000|0),\s*(?P=id)\s*,\s*"
+    r"(?!(?:(?P=id)|[012]|128000|100000)\b)\d"
+)
+_TWO_TEXTS = re.compile(
+    r"(?P<text><bos>|<s>|<\|begin_of_text\|>|<\uff5cbegin\u2581of\u2581sentence\uff5c>) ?(?P=text)"
+)
 _NOT_SO = re.compile(
     r"\b(?:no|not|never|without|instead of|rather than|if|expected|fixed|was|would|serv\w+|"
     r"sent|sending|tri(?:ed|es))\b",
@@ -91,6 +99,14 @@ def _shown(beside: Beside) -> Iterator[Line]:
         for found in (_TWO_IDS.search(line.text), _TWO_TEXTS.search(line.text)):
             if found and not _NOT_SO.search(line.text[: found.start()]):
                 yield line
+    yield from _answered(beside.words)
+
+
+def _answered(lines: list[Line]) -> Iterator[Line]:
+    """Ids that are printed below what asks for them, and begin with two of one start token."""
+    for line, below in pairwise(lines):
+        if _ASKS_IDS.search(line.text) and _ONLY_TWO.match(below.text):
+            yield below
 
 
 def _by_code(beside: Beside) -> list[Line]:

@@ -25,6 +25,8 @@ _LISTS = re.compile(
     r"\bunexpected(?:_keys)?\W{1,4}\[['\"](?P<unexpected>[\w.]+)['\"]",
     re.IGNORECASE,
 )
+_UNUSED = re.compile(r"were not used when initializing \w+: ?\[['\"]([\w.]+)")
+_DRAWN = re.compile(r"are newly initialized:? ?\[['\"]([\w.]+)")
 _MATCHED = re.compile(r"<All keys matched successfully>", re.IGNORECASE)
 _ADAPTER = re.compile(r"\b(?:q?lora|peft|adapter)", re.IGNORECASE)
 _SHOWN = (
@@ -55,13 +57,15 @@ STRIP = (
 def no_name_matches(beside: Beside, log: Log) -> Iterator[Finding]:
     """As many missing as unexpected names, and many, where nothing is loaded again behind it."""
     told: tuple[Line, str] | None = None
+    left = ""
     for line in beside.words:
+        left = unused[1] if (unused := _UNUSED.search(line.text)) else left
         counts = None if is_prose(line.text) else _counts(line.text)
         if _MATCHED.search(line.text) or (counts and counts[0] < FEW):
             told = None
         elif counts and counts[0] == counts[1]:
             told = line, NO_NAME.replace("{number}", str(counts[0]))
-        elif why := _prefixed(line.text):
+        elif why := _prefixed(line.text) or _of_warnings(line.text, left):
             told = line, why
     if told is None:
         return
@@ -80,12 +84,22 @@ def no_name_matches(beside: Beside, log: Log) -> Iterator[Finding]:
 
 def _prefixed(text: str) -> str:
     """What to say where the first names of both lists are the same but for a prefix."""
-    if not (found := _LISTS.search(text)):
-        return ""
-    short, long = sorted((found["missing"], found["unexpected"]), key=len)
+    found = _LISTS.search(text)
+    return _but_for_a_prefix(found["missing"], found["unexpected"]) if found else ""
+
+
+def _of_warnings(text: str, left: str) -> str:
+    """The same of what Transformers warns of: a name of the file that was not used, and one of the
+    model that was drawn."""
+    found = _DRAWN.search(text) if left else None
+    return _but_for_a_prefix(found[1], left) if found else ""
+
+
+def _but_for_a_prefix(missing: str, unexpected: str) -> str:
+    short, long = sorted((missing, unexpected), key=len)
     if short == long or not long.endswith(f".{short}"):
         return ""
-    sides = ("the file", "the model") if long == found["unexpected"] else ("the model", "the file")
+    sides = ("the file", "the model") if long == unexpected else ("the model", "the file")
     return PREFIX.format(
         prefix=long.removesuffix(short), where=sides[0], other=sides[1], made="{made}"
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside, Setting
-from course_utils.explain.paste.entries import Entry, place
+from course_utils.explain.paste.entries import Entry, Line, place
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said
 from course_utils.explain.paste.sentences import is_prose
@@ -17,8 +17,24 @@ _RESUMES = re.compile(
     r"\bResum(?:ing|ed) (?:training )?from\b.*",
     re.IGNORECASE,
 )
+_PRINTED = re.compile(  # a resume as a program or a command says it, with the state it brings
+    r"--resume\S*[= ]+(?!none|false|null)\S+|\bresume_from_checkpoint\s*=\s*(?!none|false)\S+|"
+    r"\bContinuing training from (?:checkpoint|global step).*|"
+    r"\b(?:Resum(?:ing|ed)|Restor(?:ing|ed)|Load(?:ing|ed))\b.*\b(?:optimi[sz]er|scheduler|step|"
+    r"checkpoint|trainer)\b.*|\b(?:optimi[sz]er|scheduler)s?\b.* states? (?:were )?loaded\b.*|"
+    r"\bload_state\(.*",
+    re.IGNORECASE,
+)
+_FLAG = re.compile(r"--(?:learning[-_]rate|lr)\b", re.IGNORECASE)
+_OTHER_RATES = re.compile(  # groups with rates of their own, or a rate that is multiplied
+    r"scale_lr|lora_?plus|lr_ratio|layer\w*[-_ ]decay|llrd|embedding_l(?:r|earning)|"
+    r"(?:vision|projector|head|critic|value)_l(?:r|earning_rate)\b|find_lr|lr_find|\bcyclic",
+    re.IGNORECASE,
+)
 _BASE = re.compile(r"\bbase_lrs?['\"]?\s*[:=]\s*\[?\s*(?P<rate>\d[\d.]*(?:e-?\d+)?)")
+FEW = 2  # entries
 SURE, ANOTHER, ABOVE, SAME = 8.6, 1.2, 1.05, 1e-6  # by which factor rates are two; of a rate
+NO_SCHEDULE = "no schedule goes above the rate that it is given, so that this is an earlier one"
 GOES_ON = (
     "the learning rate that was asked for anew is not used: a resume brings back optimizer and "
     "schedule with the rate of the first start, so the run goes on at up to {logged:.3g} though "
@@ -33,23 +49,43 @@ BEGIN = (
 
 def rate_of_before(beside: Beside, log: Log) -> Iterator[Finding]:
     """The rates behind a resume are those of the run before, or above what is asked for now."""
-    resumed = beside.matching(_RESUMES)
-    rates = [(e, v) for e, v in log.series("learning_rate") if 0 < v < math.inf]
+    resumed = _last_printed(beside) or beside.matching(_RESUMES)
     asked = _asked(beside, log)
-    if resumed is None or not rates or asked is None:
+    if resumed is None or asked is None:
         return
     before, now = asked
+    rates = [(e, v) for e, v in log.series("learning_rate") if _is_behind(e, v, now)]
+    if not rates:
+        return
     highest = max(rate for _, rate in rates)
     again, saved = _again(log), _of_the_schedule(beside, now)
     is_above = highest > ABOVE * (now.number or 0)
-    if not again and not (saved and is_above):
+    above = [] if again or saved else _above(beside, rates, now)
+    if not again and not (saved and is_above) and not above:
         return
     first = rates[0][0]
-    proof = [now.said, f"{first.where}: {said(first, 'learning_rate')}", *again, *saved]
+    proof = [now.said, f"{first.where}: {said(first, 'learning_rate')}", *again, *saved, *above]
     proof += [before.said] if before else []
     proof.append(f"{resumed[0].where} says: {resumed[1].strip()[:80]}")
     why = GOES_ON.format(logged=highest, asked=now.value)
     yield Finding("rate_not_asked", SURE, first, tuple(proof), why=why, advice=BEGIN)
+
+
+def _last_printed(beside: Beside) -> tuple[Line, str] | None:
+    """The last line of a program or a command that says that a run is resumed."""
+    return next(reversed(beside.all_matching(_PRINTED)), None)
+
+
+def _is_behind(entry: Entry, rate: float, now: Setting) -> bool:
+    return 0 < rate < math.inf and place(entry) > place(now.line)
+
+
+def _above(beside: Beside, rates: list[tuple[Entry, float]], now: Setting) -> list[str]:
+    """That the rates behind a printed resume are clearly above the one that is asked for."""
+    far = [rate for _, rate in rates if rate > ANOTHER * (now.number or math.inf)]
+    if len(far) < FEW or _last_printed(beside) is None or beside.matching(_OTHER_RATES):
+        return []
+    return [f"{len(far)} entries have a rate of {min(far):.3g} or more; {NO_SCHEDULE}"]
 
 
 def _asked(beside: Beside, log: Log) -> tuple[Setting | None, Setting] | None:
@@ -58,9 +94,10 @@ def _asked(beside: Beside, log: Log) -> tuple[Setting | None, Setting] | None:
     known = [
         one
         for one in beside.of("learning_rate")
-        if one.number and one.line.where not in entries and not is_prose(one.line.text)
+        if one.number and one.line.where not in entries and _is_set(one.line.text)
     ]
-    known = [one for one in known if not log.entries or place(one.line) < place(log.entries[0])]
+    until = _begin_of_the_last(log, known)
+    known = [one for one in known if not log.entries or place(one.line) < until]
     if not known:
         return None
     now = known[-1]
@@ -68,6 +105,21 @@ def _asked(beside: Beside, log: Log) -> tuple[Setting | None, Setting] | None:
     if log.earlier and (not others or place(now.line) < place(log.earlier[-1].entries[0])):
         return None  # no other rate was asked for behind the first run
     return (others[-1] if others else None), now
+
+
+def _is_set(text: str) -> bool:
+    """Whether a line sets a rate: a sentence may tell of another run, but for a flag in it."""
+    return not is_prose(text) or bool(_FLAG.search(text))
+
+
+def _begin_of_the_last(log: Log, known: list[Setting]) -> int:
+    """Where the entries begin that a rate is set for: behind the last line between entries that
+    sets one and resumes, or at the first entry."""
+    resumes = [place(one.line) for one in known if _PRINTED.search(one.line.text)]
+    places = [place(entry) for entry in log.entries]
+    between = [at for at in resumes if places and places[0] < at < places[-1]]
+    behind = (at for at in places if not between or at > between[-1])
+    return next(behind, 0)
 
 
 def _again(log: Log) -> list[str]:

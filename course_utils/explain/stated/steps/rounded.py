@@ -12,6 +12,8 @@ from course_utils.explain.paste.side_tables import SideTable, side_tables
 
 OF_WEIGHTS = re.compile(
     r"(?<![\w_])(?:model_|torch_)?dtype['\"]?\s*[:=]\s*['\"]?(?:torch\.)?(?:bfloat16|bf16)\b|"
+    r"\bset_default_dtype\(\s*(?:torch\.)?bfloat16|\bpure_bf16['\"]?\s*[:=]\s*['\"]?true|\bbf16-true\b|"
+    r"\b(?:model|policy|actor|net|student)\.(?:bfloat16\(|to\([^)]*\bbfloat16)|"
     r"\b(?:param\w* storage|exp_avg\w*(?:/exp_avg_sq)?|(?:optimizer|adam)\w* states?)\W{1,3}"
     r"(?:in |dtype\W+)?(?:torch\.)?(?:bfloat16|bf16)\b",
     re.IGNORECASE,
@@ -40,6 +42,7 @@ KEEP_FLOAT32 = (
     "(FSDP2: MixedPrecisionPolicy(param_dtype=bfloat16); some engines: optimizer_dtype float32); "
     "or an optimizer that rounds stochastically or keeps what it rounds off (Kahan)"
 )
+LARGER_HIDES = "; a larger rate only hides it"
 
 
 def gap_as_the_rate_falls(beside: Beside) -> Iterator[Finding]:

@@ -1,0 +1,1 @@
+"""Round 60: 15 posts alone, by one author."""

@@ -1,0 +1,1 @@
+"""Round 62: 15 posts alone, by one author."""

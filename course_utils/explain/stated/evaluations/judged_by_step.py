@@ -1,0 +1,60 @@
+"""A judge's shares by step, in lines beside the log: they fall while the reward rises."""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from course_utils.explain.finding import Finding
+from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import Line, share
+from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.numbers import change
+
+_JUDGE = re.compile(
+    r"\bjudge|\bhuman|\bwin[- _]?rate|\bgold\b|held[- _]?out|\beval|\bpass@|\baccuracy",
+    re.IGNORECASE,
+)
+_LESS_IS_BETTER = re.compile(r"error|toxic|refus|hallucin|harm|loss", re.IGNORECASE)
+_ROW = re.compile(
+    r"^\W*(?:step|iter(?:ation)?|update|ckpt|checkpoint)[ _-]?(\d+)\b\W*"
+    r"(?:[a-z][\w -]{0,20}\W+)?(\d{1,3}(?:\.\d+)? ?%|0?\.\d+)",
+    re.IGNORECASE,
+)
+FEWEST, NEXT = 3, 12  # rows; lines behind the judge's name
+FALLEN = 0.67  # of its best
+SURE = 7.0
+ADVICE = (
+    "read the replies with the highest reward, and train the reward model, or harden the verifier, "
+    "against what they have in common; take the checkpoint that the judge likes best, and hold the "
+    "policy nearer to where it began (a larger coefficient of the KL, fewer steps)"
+)
+
+
+def judged_worse_by_step(beside: Beside, log: Log) -> Iterator[Finding]:
+    """The reward rises, and a judge who is asked at several steps likes the replies less."""
+    moved = change(log.values("reward"))
+    rows = _judged(beside.words)
+    shares = [value for *_, value in rows]
+    if moved is None or moved[1] <= moved[0] or not rows:
+        return
+    if shares[-1] > min(*shares, FALLEN * max(shares)):
+        return
+    told = ", ".join(f"step {step} {value:.3g}" for _, step, value in rows)
+    proof = (
+        f"{rows[0][0].where} and behind it: {told}",
+        f"the reward rises from {moved[0]:.3g} to {moved[1]:.3g} (first and last third)",
+    )
+    yield Finding("proxy_rises_alone", SURE, rows[-1][0], proof, advice=ADVICE)
+
+
+def _judged(lines: list[Line]) -> list[tuple[Line, int, float]]:
+    """Lines below a judge's name that give its share at a step, and at a later one each time."""
+    for at, head in enumerate(lines):
+        if not _JUDGE.search(head.text) or _LESS_IS_BETTER.search(head.text):
+            continue
+        matched = ((line, _ROW.match(line.text)) for line in lines[at : at + NEXT])
+        rows = [(line, int(found[1]), share(found[2])) for line, found in matched if found]
+        grows = all(before < now for (_, before, _), (_, now, _) in pairwise(rows))
+        if grows and len(rows) >= FEWEST:
+            return rows
+    return []
