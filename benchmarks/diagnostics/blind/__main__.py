@@ -102,7 +102,9 @@ def _complaints(of: Round) -> Iterator[str]:
         for quote in of.of_log(name).get("false", []):
             quotes.setdefault(quote, []).append(f"log {name}")
     yield f"\n{len(quotes)} different false statements, each with what is true:\n"
-    yield from (f"* {quote} In {', '.join(where)}." for quote, where in quotes.items())
+    for quote, where in quotes.items():
+        shown = quote.replace("<", "\\<")  # a token such as <s> is a tag to a browser
+        yield f"* {shown} In {', '.join(where)}."
 
 
 def _logs(of: Round) -> Iterator[str]:
