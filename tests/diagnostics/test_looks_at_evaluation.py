@@ -42,7 +42,7 @@ def test_memory_that_ends_while_predictions_are_collected_has_another_fix(
     tmp_path, monkeypatch, place
 ):
     trainer = classifier(tmp_path, rows(8)[:8])
-    trainer.eval_dataset, trainer.args.eval_steps = rows(8)[8:], 1
+    trainer.eval_dataset, trainer.args.eval_steps = rows(8)[8:], 1  # no row is in both
     trainer.args.eval_strategy = IntervalStrategy.STEPS
     trainer.compute_metrics = lambda _: {}
 
@@ -74,7 +74,7 @@ def test_logits_that_an_evaluation_keeps_are_named_where_they_outgrow_the_weight
 
 
 def test_shards_of_weights_are_not_called_finite(tmp_path):
-    trainer = classifier(tmp_path, rows(8)[:8])
+    trainer = classifier(tmp_path, rows(8))
     for p in trainer.model.parameters():
         p.ds_shape, p.data = p.shape, torch.empty(0)
     report = diagnose(trainer)

@@ -61,14 +61,20 @@ def test_answers_that_come_back_and_a_turned_evaluation_are_rows_known_by_heart(
 @pytest.mark.parametrize(
     "lines",
     [
-        [*LEARNT, "It answers badly once exported."],
-        [*LEARNT, "It is not verbatim one of our training answers."],
         [*judged([2.1, 1.9, 1.7, 1.6], [1.8, 1.7, 1.65, 1.64]), TOLD],
         [*judged([2.1, 1.6, 1.3, 1.1], [1.6, 1.5, 1.6, 1.7]), TOLD],
     ],
 )
-def test_numbers_alone_or_words_alone_do_not_say_known_by_heart(lines):
-    assert not any("training answer" in one.says for one in answer(*lines).causes)
+def test_words_alone_do_not_say_known_by_heart(lines):
+    assert not answer(*lines).causes
+
+
+@pytest.mark.parametrize(
+    "told", ["It answers badly once exported.", "It is not verbatim one of our training answers."]
+)
+def test_numbers_alone_do_not_say_that_training_answers_come_back(told):
+    [one] = answer(*LEARNT, told).causes
+    assert one.key == "overfits" and "training answer" not in one.says
 
 
 def scored(top: float = 9.0) -> list[str]:

@@ -44,6 +44,8 @@ def by_heart(one: Finding, beside: Beside, log: Log) -> Finding:
     lowest, best = min(judged), judged.index(min(judged))
     if judged[-1] < RISES * lowest or losses[-1] > FALLS * losses[0] or best > len(judged) / 2:
         return one
+    low = next(e for e, v in log.series("eval_loss") if v == lowest)
+    names = {"low": low.where, "times": judged[-1] / lowest, "last": losses[-1]}
     for line in beside.words:
         found = _RECITES.search(line.text)
         if not found or not _OF_TRAINING.search(line.text):
@@ -51,11 +53,8 @@ def by_heart(one: Finding, beside: Beside, log: Log) -> Finding:
         if _NOT_SO.search(line.text[: found.start()]):
             continue
         proof = (*one.for_it, f"{line.where} says: {found[0]}")
-        low = next(e for e, v in log.series("eval_loss") if v == lowest)
-        why = BY_HEART.format(low=low.where, times=judged[-1] / lowest, last=losses[-1])
+        why = BY_HEART.format(**names)
         return replace(one, weight=SHOWN, for_it=proof, why=why, advice=EARLIER)
     if judged[-1] < FAR * lowest or len(judged) < FEWEST or log.kind() != "supervised":
         return one
-    low = next(e for e, v in log.series("eval_loss") if v == lowest)
-    why = CLEAR.format(low=low.where, times=judged[-1] / lowest, last=losses[-1])
-    return replace(one, weight=SHOWN, why=why, advice=EARLIER)
+    return replace(one, weight=SHOWN, why=CLEAR.format(**names), advice=EARLIER)

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import Line
 
+UNUSED = re.compile(
+    r"checkpoint at (?P<path>\S+) were not used when initializing \w+: ?\[(?P<names>.+)\]"
+)
 DRAWN = re.compile(
     r"checkpoint at (?P<path>\S+) and are newly initialized:? ?\[(?P<names>[^\]]+)\]"
 )

@@ -4,13 +4,10 @@ import re
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.drawn_heads import DRAWN, SCORES, drawn_heads
+from course_utils.explain.paste.drawn_heads import DRAWN, SCORES, UNUSED, drawn_heads
 from course_utils.explain.paste.entries import Entry, Line
 from course_utils.explain.paste.log import Log
 
-_LEFT = re.compile(
-    r"checkpoint at (?P<path>\S+) were not used when initializing \w+: ?\[(?P<names>.+)\]"
-)
 _KEY = re.compile(
     r"(?<![\w.])(?P<name>(?:\w+\.)*(?:v_head|value_head|score|reward_head|rm_head|regression_head|"
     r"value_proj|classifier|scalar_head)\.(?:\w+\.)*(?:weight|bias))(?![\w.])"
@@ -62,7 +59,7 @@ def head_of_another_name(log: Log, beside: Beside) -> Finding | None:
         return found
     if log.kind() != "policy":
         return None
-    left = [(line, m) for line in beside.words if (m := _LEFT.search(line.text))]
+    left = [(line, m) for line in beside.words if (m := UNUSED.search(line.text))]
     drawn = [(line, m) for line in beside.words if (m := DRAWN.search(line.text))]
     for line, kept in left:
         for below, new in drawn:

@@ -49,7 +49,7 @@ def prompt_again(beside: Beside, log: Log) -> Iterator[Finding]:
         if not _SHOWS.search(line.text):
             continue
         row = _row(lines[number : number + MOST])
-        found = _TWICE.search(words := plain(row))
+        found = _TWICE.search(words := _plain(row))
         if not found or len(found["text"].split()) < FEWEST:
             continue
         if not re.search(r"[^\W\d_]{2}", found["text"]):
@@ -76,10 +76,10 @@ def _row(lines: list[Line]) -> str:
     return "\n".join(shown)
 
 
-def plain(row: str) -> str:
+def _plain(row: str) -> str:
     """The words of a row, without what a template puts between them.
 
-    >>> plain("<s>[INST] Who are you? [/INST]<|user|>")
+    >>> _plain("<s>[INST] Who are you? [/INST]<|user|>")
     'Who are you?'
     """
     return " ".join(_SPECIAL.sub(" ", row).split())

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.drawn_heads import DRAWN, UNUSED
 from course_utils.explain.paste.entries import Line, plain_number
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said
@@ -25,8 +26,7 @@ _LISTS = re.compile(
     r"\bunexpected(?:_keys)?\W{1,4}\[['\"](?P<unexpected>[\w.]+)['\"]",
     re.IGNORECASE,
 )
-_UNUSED = re.compile(r"were not used when initializing \w+: ?\[['\"]([\w.]+)")
-_DRAWN = re.compile(r"are newly initialized:? ?\[['\"]([\w.]+)")
+_NAME = re.compile(r"['\"]([\w.]+)")
 _MATCHED = re.compile(r"<All keys matched successfully>", re.IGNORECASE)
 _ADAPTER = re.compile(r"\b(?:q?lora|peft|adapter)", re.IGNORECASE)
 _SHOWN = (
@@ -59,7 +59,7 @@ def no_name_matches(beside: Beside, log: Log) -> Iterator[Finding]:
     told: tuple[Line, str] | None = None
     left = ""
     for line in beside.words:
-        left = unused[1] if (unused := _UNUSED.search(line.text)) else left
+        left = _first_name(UNUSED, line.text) or left
         counts = None if is_prose(line.text) else _counts(line.text)
         if _MATCHED.search(line.text) or (counts and counts[0] < FEW):
             told = None
@@ -91,8 +91,14 @@ def _prefixed(text: str) -> str:
 def _of_warnings(text: str, left: str) -> str:
     """The same of what Transformers warns of: a name of the file that was not used, and one of the
     model that was drawn."""
-    found = _DRAWN.search(text) if left else None
-    return _but_for_a_prefix(found[1], left) if found else ""
+    drawn = _first_name(DRAWN, text) if left else ""
+    return _but_for_a_prefix(drawn, left) if drawn else ""
+
+
+def _first_name(warning: re.Pattern, text: str) -> str:
+    found = warning.search(text)
+    name = _NAME.match(found["names"]) if found else None
+    return name[1] if name else ""
 
 
 def _but_for_a_prefix(missing: str, unexpected: str) -> str:

@@ -8,8 +8,8 @@ from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
 from course_utils.explain.paste.log import Log
 
-CALL = re.compile(r"\b(?:F\.|functional\.|nn\.)?(?:kl_div|KLDivLoss)\(")
-REDUCTION = re.compile(r"\breduction\s*=\s*['\"](?P<how>\w+)['\"]")
+_CALL = re.compile(r"\b(?:F\.|functional\.|nn\.)?(?:kl_div|KLDivLoss)\(")
+_REDUCTION = re.compile(r"\breduction\s*=\s*['\"](?P<how>\w+)['\"]")
 _MEAN_BEHIND = re.compile(r"\)\s*\.mean\(\s*\)")
 _TIMES = re.compile(
     r"\*\s*(?:V\b|\w*vocab\w*|\w+\.(?:size\(\s*-1\s*\)|shape\[-1\])|(?:config|cfg)\.vocab_size)"
@@ -41,11 +41,11 @@ def kl_over_the_words(beside: Beside, log: Log) -> Iterator[Finding]:
     """Code of kl_div with a plain mean on logits, and a term that is next to nothing."""
     lines = beside.words
     for number, line in enumerate(lines):
-        if not (call := CALL.search(line.text)):
+        if not (call := _CALL.search(line.text)):
             continue
-        code = whole(lines[number:], call.start())
+        code = _whole(lines[number:], call.start())
         how = _how(code)
-        if not how or not is_of_words(lines, number, code) or _TIMES.search(code):
+        if not how or not _is_of_words(lines, number, code) or _TIMES.search(code):
             continue
         size, value = _vocabulary(lines), _value(lines, log)
         if value is not None and value[2] >= SMALL:
@@ -70,7 +70,7 @@ def _times(size: tuple[Line, int], term: float) -> str:
     )
 
 
-def whole(lines: list[Line], start: int) -> str:
+def _whole(lines: list[Line], start: int) -> str:
     """The code of a call that may go on over some lines, and what stands behind it."""
     text, depth = "", 0
     for line in lines[:MAX_LINES]:
@@ -84,7 +84,7 @@ def whole(lines: list[Line], start: int) -> str:
 
 def _how(code: str) -> str:
     """How such a call takes a mean over everything; "" if it does not."""
-    given = REDUCTION.search(code)
+    given = _REDUCTION.search(code)
     if given is None:
         is_known = "." in code.split("(")[0] or "KLDivLoss" in code
         return DEFAULT if is_known and "reduc" not in code and "size_av" not in code else ""
@@ -94,7 +94,7 @@ def _how(code: str) -> str:
     return "reduction='none' and .mean()" if is_mean else ""
 
 
-def is_of_words(lines: list[Line], number: int, code: str) -> bool:
+def _is_of_words(lines: list[Line], number: int, code: str) -> bool:
     near = [code, *(line.text for line in lines[max(0, number - 12) : number])]
     return any(_OF_WORDS.search(text) for text in near)
 

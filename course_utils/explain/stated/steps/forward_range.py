@@ -76,7 +76,7 @@ def dead_in_float16(beside: Beside, log: Log) -> Iterator[Finding]:
     half, model = beside.first(_IN_HALF), beside.first(_MADE_WIDER)
     entries = [e for e in log.entries if "loss" in e.numbers]
     is_other = beside.matching(_NO_HALF) or is_prose(half[0].text if half else "")
-    if not half or not model or is_other or len(entries) < ROWS or not all(map(is_dead, entries)):
+    if not half or not model or is_other or len(entries) < ROWS or not all(map(_is_dead, entries)):
         return
     entry, rates = entries[0], log.values("learning_rate")
     proof = [model[0].says, half[0].says]
@@ -95,10 +95,10 @@ def dead_in_float16(beside: Beside, log: Log) -> Iterator[Finding]:
     )
 
 
-def is_dead(entry: Entry) -> bool:
+def _is_dead(entry: Entry) -> bool:
     """Whether its loss is nan, or a 0 that stands for it."""
     loss, norm = entry.numbers["loss"], entry.numbers.get("grad_norm", 0.0)
-    return not math.isfinite(loss) or (loss == 0 and not math.isfinite(norm))
+    return not math.isfinite(loss) or (loss == 0 and math.isnan(norm))
 
 
 def _of_rows(beside: Beside, rows: list[Line]) -> Iterator[Finding]:
