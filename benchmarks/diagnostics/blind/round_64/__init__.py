@@ -1,0 +1,1 @@
+"""Round 64: 15 posts alone, by one author."""

@@ -1,0 +1,1 @@
+"""Round 66: 15 posts alone, by one author."""
