@@ -16,7 +16,7 @@ MORE = "--all shows {} cause{} more that the log may point to."
 HOLDS_ANYWAY = keys("on_policy_zero_loss scaler_search")  # in a broken run as well
 IMPROVES = "improves"  # the cause of a number that moves the way it should
 SEVERAL = "More than one cause would make what is seen here:"
-WORDS_ALONE = "Your words alone would fit these, and nothing in the paste shows one:"
+WORDS_ALONE = "Your words alone would fit these, and no rule finds one in the paste:"
 UNSEEN = {  # by the kind of the run
     "supervised": "one batch token by token, with its labels (inspect_batch); the share of weights "
     "that change in a step (audit_step); the logits of the served model against those of the "

@@ -105,8 +105,18 @@ NAMED = {
     "round_38/07_log": "pairs_inverted",
     "round_38/08_log": "probabilities_as_logs",
     "round_38/10_log": "constant_part",
+    "round_64/08_log": "head_frozen",
+    "round_66/02_log": "pad_is_eos",
+    "round_66/05_log": "labels_masked",
+    "round_66/08_log": "head_frozen",
+    "round_66/11_log": "evaluation_rows_differ",
 }
 ACCUSED_OF_NOTHING = (
+    "round_64/04_log",
+    "round_64/09_log",
+    "round_64/13_log",
+    "round_66/09_log",
+    "round_66/14_log",
     *("round_9/16_zephyr_dpo", "round_9/22_pythia_v100"),
     *("round_10/07_pasted", "round_11/05_thread", "round_11/18_thread"),
     *("round_13/02_log", "round_13/08_log", "round_13/13_log", "round_13/19_log"),

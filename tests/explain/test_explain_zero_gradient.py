@@ -140,6 +140,13 @@ def test_log_probs_of_exactly_0_are_of_no_token(beside):
     assert "logps/chosen 0" in " ".join(one.for_it)
 
 
+def test_logits_of_no_token_have_no_mean():
+    nothing = {"logits/chosen": float("nan"), "logits/rejected": float("nan"), "grad_norm": 0.0}
+    assert first(rows(8, **PAIRS | UNCOUNTED | nothing)).key == "labels_masked"
+    lost = {"loss": 0.0}  # of a run whose numbers broke, it is no ln 2
+    assert first(rows(8, **PAIRS | UNCOUNTED | nothing | lost)).key != "labels_masked"
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -55,12 +55,14 @@ def stuck_at_the_start(log: Log) -> Finding | None:
 
 def no_token_counts(log: Log) -> Finding | None:
     """The log-probs of chosen and rejected replies are exactly 0, a sum over nothing, in every
-    entry, and the logits are numbers."""
+    entry, and the logits are numbers, or nan, a mean over nothing, beside the loss ln 2."""
     series = log.series("chosen_logp")
     if len(series) < 2 or any(log.values("chosen_logp") + log.values("rejected_logp")):
         return None
     logits = log.values("chosen_logit") + log.values("rejected_logit")
-    if "rejected_logp" not in log.fields or not any(map(math.isfinite, filter(None, logits))):
+    are_numbers = any(map(math.isfinite, filter(None, logits)))
+    of_nothing = logits and all(map(math.isnan, logits)) and _is_even(log.values("loss"))
+    if "rejected_logp" not in log.fields or not (are_numbers or of_nothing):
         return None
     entry, names = series[0][0], ("chosen_logp", "rejected_logp", "chosen_logit")
     shown = said(entry, *(name for name in names if name in entry.numbers))
@@ -70,6 +72,10 @@ def no_token_counts(log: Log) -> Finding | None:
     )
     why, advice = OF_NO_TOKEN
     return Finding("labels_masked", 8.5, entry, proof, why=why, advice=advice)
+
+
+def _is_even(losses: list[float]) -> bool:
+    return bool(losses) and all(abs(loss - LN_2) < 0.01 for loss in losses)
 
 
 def at_chance(log: Log) -> Finding | None:

@@ -48,7 +48,12 @@ _INPUTS = re.compile(  # something makes them need a gradient, or checkpointing 
 _PLAIN = re.compile(r"(?<!\w)(?:Seq2Seq)?Trainer\b|\.backward\(")
 _BEHIND = re.compile(r"modules_to_save|_CLS\b|ValueHead|\b(?:score|lm_head|classifier)\b.*grad")
 _HEADED = re.compile(r"For(?:Sequence|Token|Image|Audio)Classification$|ForMultipleChoice$")
-_OWN_HEAD = re.compile(rf"modules_to_save|_CLS\b|all-linear|requires_grad{_ON}|QUESTION_ANS")
+_NONE_SAVED = (
+    r"modules_to_save['\"]?\s*(?:[:=]\s*(?:None|null|\[\])|[|,])"  # or asked for, as by grep
+)
+_OWN_HEAD = re.compile(
+    rf"(?!{_NONE_SAVED})modules_to_save|_CLS\b|all-linear|requires_grad{_ON}|QUESTION_ANS"
+)
 _LIKE_LORA = re.compile(r"^(?:Ada)?(?:LoRA|IA3|LoHa|LoKr|OFT|VeRA|Bone)Config$", re.IGNORECASE)
 _BY_COMMAND = re.compile(r"\breward_model\w*\.py\b|\btrl reward\b")
 
@@ -59,7 +64,8 @@ HEAD = (
 )
 HEAD_FIX = (
     "LoraConfig(task_type=TaskType.SEQ_CLS, ...), which trains and saves the head, or "
-    "modules_to_save=['score'] (its name in this model: score, classifier)"
+    "modules_to_save=['score'] (its name in this model: score, classifier); then train again, as "
+    "the head that the adapter was trained with is lost with its process"
 )
 COMMAND_FIX = "add --lora_task_type SEQ_CLS (or --lora_modules_to_save score) to the command"
 

@@ -54,7 +54,7 @@ MASKED = "the mask of each row is one token short, also where nothing is padded"
 def pad_hides_end(beside: Beside, log: Log) -> Iterator[Finding]:
     """What says that both are one token, what hides it, and replies that run on."""
     lines = beside.words
-    same = next(_one_token(beside), None)
+    same = next(one_token(beside), None)
     if same is None or any(_PACKS.search(one.text) for one in lines):
         return
     if _IS_END.search(same[0].text) and beside.matching(_OTHER_PAD):
@@ -74,7 +74,7 @@ def pad_hides_end(beside: Beside, log: Log) -> Iterator[Finding]:
     yield Finding("pad_is_eos", weight, line, tuple(proof), why=HIDDEN.format(how=how))
 
 
-def _one_token(beside: Beside) -> Iterator[tuple[Line, str]]:
+def one_token(beside: Beside) -> Iterator[tuple[Line, str]]:
     """The line that makes padding of the end, or prints one id or name for both; with the id."""
     for line in beside.words:
         if _IS_END.search(line.text):

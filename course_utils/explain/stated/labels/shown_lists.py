@@ -9,6 +9,7 @@ from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import MAX_QUOTE, Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.stated.labels.learnt_ends import IDS
+from course_utils.explain.stated.labels.pad_hides_end import one_token
 
 _LIST = re.compile(r"\[\s*(-?\d+(?:\s*,\s*-?\d+){3,})\s*\]")
 _END_ID = re.compile(
@@ -18,8 +19,12 @@ _END_ID = re.compile(
 _COUNTS = re.compile(r"\[-1\]\s*!=\s*-100")
 _COUNTED = re.compile(r"^\W*(\d+)\b")
 _RUNS_ON = re.compile(r"\bfinish_reason\b\W+length\W+(?P<length>\d+)\W+stop\W+(?P<stop>\d+)\b")
-_LIMIT = re.compile(r"\bmax_seq_len\w*\s*[:=]\s*(\d+)")
+_LIMIT = re.compile(r"\bmax_seq_len\s*[:=]\s*(\d+)")
 IGNORED = -100
+BY_PAD = (
+    ". The pad token is the end token, and what hides the padding by its id hides the real end "
+    "of each row too"
+)
 END_IGNORED = (
     "the end of the reply is not learnt: the last token of the row is {id} and ends it, and its "
     "label is -100, while the tokens before it have theirs. The loss falls all the same, and the "
@@ -51,8 +56,11 @@ def end_without_label(beside: Beside, log: Log) -> Iterator[Finding]:
             *_counted(beside),
             *_runs_on(beside),
         )
-        limit = beside.matching(_LIMIT)
         why = END_IGNORED.format(id=ids[-1])
+        if pad := next((at for at, _ in one_token(beside)), None):
+            yield Finding("pad_is_eos", 9.5, below, (pad.says, *proof), why=why + BY_PAD)
+            return
+        limit = beside.matching(_LIMIT)
         advice = LABEL_IT.format(known=OF_THE_LIMIT if limit else "")
         yield Finding("end_masked", 9.5, below, proof, why=why, advice=advice)
         return

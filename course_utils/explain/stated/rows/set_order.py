@@ -13,10 +13,12 @@ from course_utils.explain.stated.rows.label_maps import turned
 
 _KEPT = re.compile(
     r"PYTHONHASHSEED\W{1,3}\d|\b(?:json|pickle|joblib|yaml|torch)\.(?:dumps?|loads?|save)\("
-    r"[^)]*(?:label|class|name|id2|2id|map)|\blabel2id\s*=|"
-    r"\b(?:json|pickle)\.load\(|\bid2label\b\s*[=\[]|config\.(?:id2label|label2id)",
+    r"[^)]*(?:label|class|name|id2|2id|map)|"
+    r"\b(?:json|pickle)\.load\(|config\.(?:id2label|label2id)",
     re.IGNORECASE,
 )
+_MAP = re.compile(r"\blabel2id\s*=|\bid2label\b\s*[=\[]")  # as a rule the model's, which keeps it
+_MAP_OF_A_SET = re.compile(r"\b(?:label2id|id2label)\s*=.*\bset\(")
 _SCORED = re.compile(
     r"^\W*(?P<name>acc(?:uracy)?|f1|macro[_ -]f1|exact match)\W{1,3}(?P<value>\d*\.\d+)\W*$", re.I
 )
@@ -48,7 +50,7 @@ IN_ORDER = (
 
 def numbered_by_a_set(beside: Beside, log: Log) -> Iterator[Finding]:
     """list(set(...)) that is counted through, and an evaluation that is turned round or changes."""
-    if beside.matching(_KEPT):
+    if beside.matching(_KEPT) or (beside.matching(_MAP) and not beside.matching(_MAP_OF_A_SET)):
         return
     found = _numbered(beside)
     if found is None:
