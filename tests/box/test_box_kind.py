@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -61,6 +62,23 @@ def test_a_checkout_below_what_a_box_binds_is_hidden_and_a_python_in_it_is_not(m
         command = [*kinds.walls({}), "find", str(usr), "-type", "f"]
         found = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert sorted(found.stdout.split()) == sorted(map(str, files[1:])), found.stderr
+
+
+@pytest.mark.skipif(not find_kind().has_walls, reason="this machine can make no box")
+def test_a_course_in_tmp_is_hidden_by_the_scratch_folder_alone():
+    code = (
+        "import os, sys; from course_utils.box import confine as c\n"
+        "c.remember_use(); c.confine(c.Bounds(), walls=True, hidden=tuple(sys.argv[1:]))\n"
+        "assert not any(map(os.path.exists, sys.argv[1:]))"
+    )
+    package = kinds.PACKAGE
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        copy = Path(folder) / "course_utils"
+        command = [*kinds.walls({package: package, package / "box": copy / "box"}), sys.executable]
+        command += ["-c", code, str(copy / "box")]
+        env = kinds.environment(package.parent)
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
 
 
 def test_without_a_box_a_class_is_refused_before_anything_is_run(kind, folder, tmp_path):
