@@ -14,6 +14,7 @@ from course_utils.checks.compare import number_differs, tensor_differs
 from course_utils.checks.declare import TODO, Criterion, Exercise
 from course_utils.checks.report import Outcome
 from course_utils.checks.time_limit import TimeLimitReached, time_limit
+from course_utils.checks.watched_calls import describe
 from course_utils.errors import DidNotFail
 from course_utils.lesson.expected_failures import expect_failure
 
@@ -194,6 +195,7 @@ def test_a_limit_outside_the_main_thread_leaves_no_interruption_to_look_for(seco
     code = f"""
 import sys, threading, time
 from course_utils.checks.time_limit import TimeLimitReached, time_limit
+from course_utils.checks.watched_calls import describe
 def work():
     try:
         with time_limit({seconds}):
@@ -270,3 +272,12 @@ def test_a_failure_that_does_not_happen_is_an_error():
 def test_another_failure_than_the_expected_one_is_an_error():
     with pytest.raises(DidNotFail, match="KeyError"), expect_failure(ValueError, saying="grad"):
         raise KeyError("grad")
+
+
+def test_tensors_are_shown_by_dtype_shape_and_their_few_numbers_also_in_a_dict():
+    few, many = torch.tensor([1.0, 2.0]), torch.zeros(9)
+    assert describe(few) == "tensor(float32, (2,)) [1.0, 2.0]"
+    assert describe({"a": few, "b": many}) == (
+        "{'a': tensor(float32, (2,)) [1.0, 2.0], 'b': tensor(float32, (9,))}"
+    )
+    assert describe({"a": 1}) == "{'a': 1}"
