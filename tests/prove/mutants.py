@@ -1,12 +1,14 @@
 """Says what `make test` misses when the code of a check or a judge is wrong.
 
-    python -m tests.prove.mutants [--number N] [--seed S] [--part K/N] [--jobs J] [--keep F] [WORD]
+    python -m tests.prove.mutants [--number N] [--seed S] [--part K/N] [--jobs J] [--keep F]
+                                  [--write] [WORD]
 
 A mutant is a module with one small change. It is killed when a test that reaches the module fails.
 The tests run as `make test` runs them and, if none fails, with all cases. Of the mutants that
 all cases kill, `make test` has to kill 80 %; less, and the exit status is 1. What came of a mutant
 is kept under a digest of its source and of its tests, so a call that was stopped goes on. With
-WORDs, only the mutants drawn in a module that has one of them in its path.
+WORDs, only the mutants drawn in a module that has one of them in its path. `--write` puts what was
+found into `docs/mutants.md`.
 """
 
 import argparse
@@ -25,6 +27,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from benchmarks.markdown import table
 from course_utils.shown.report import Table
 from tests.prove.forked_pytest import ROOT, NotJudged, first_failure, import_libraries
 from tests.prove.mutation import Mutant, draw, mutated
@@ -33,6 +36,14 @@ from tests.prove.reaching import ROOMS, Room, files_of, lesson_of, reaching
 MIN_SHARE = 0.8
 LIMIT_S = 3600.0  # for all tests that reach a module
 KEPT = ROOT / "build" / "prove" / "mutants.jsonl"
+PAGE = ROOT / "docs" / "mutants.md"
+INTRO = f"""\
+# What `make test` misses of the whole proof
+
+Modules of checks and judges, each with one small change drawn at random: a mutant is killed when \
+a test that reaches the module fails. Of what the whole proof kills, `make test` has to kill \
+{MIN_SHARE:.0%}. Made by `python -m tests.prove.mutants --write`.
+"""
 COLUMNS = ("room", "mutants", "killed by the whole proof", "of these by make test", "share")
 
 
@@ -63,6 +74,7 @@ def main() -> int:
     parser.add_argument("--part", type=_part, default=(1, 1), metavar="K/N")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", type=Path, default=KEPT)
+    parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
     part, of = asked.part
     chosen = [
@@ -81,8 +93,12 @@ def main() -> int:
     judged = kept(asked.keep)
     found = [judged[digest] for digest in drawn if digest in judged]
     print(Table(columns=COLUMNS, rows=rows(found)))
-    print_survivors(found)
-    print(f"{len(drawn) - len(found)} of {len(drawn)} mutants could not be judged.")
+    print("\n".join(survivors(found)))
+    unjudged = f"{len(drawn) - len(found)} of {len(drawn)} mutants could not be judged."
+    print(unjudged)
+    if asked.write:
+        parts = (INTRO, *table(COLUMNS, rows(found)), "", unjudged, *survivors(found))
+        PAGE.write_text("\n".join(parts).rstrip() + "\n", encoding="utf-8")
     return int(share(found) < MIN_SHARE)
 
 
@@ -205,18 +221,17 @@ def share(judged: list[Judged]) -> float:
     return sum(bool(one.quick) for one in killed) / len(killed) if killed else 0.0
 
 
-def print_survivors(judged: list[Judged]) -> None:
+def survivors(judged: list[Judged]) -> Iterator[str]:
+    """Lines, in Markdown, of the mutants that `make test` or everything lets live."""
     late = [one for one in judged if one.whole and not one.quick]
     for title, some in (
-        ("Killed by the whole proof alone:", late),
-        ("Killed by nothing:", [one for one in judged if not one.whole]),
+        ("Killed by the whole proof alone", late),
+        ("Killed by nothing", [one for one in judged if not one.whole]),
     ):
-        print(f"\n{title}")
+        yield f"\n## {title}\n"
         for one in sorted(some, key=lambda one: (one.path, one.line)):
-            print(f"{one.path}:{one.line}\n  - {one.was}\n  + {one.now}")
-            if one.whole:
-                print(f"  by {one.whole}")
-    print()
+            yield f"`{one.path}:{one.line}`{f', by `{one.whole}`' if one.whole else ''}\n"
+            yield f"```diff\n- {one.was}\n+ {one.now}\n```\n"
 
 
 def _part(text: str) -> tuple[int, int]:
