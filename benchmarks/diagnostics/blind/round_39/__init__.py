@@ -1,1 +1,1 @@
-"""Round 39: 12 broken runs with twins and 6 healthy ones that look odd, by one author."""
+"""Round 39: twelve runs with twins and six odd ones, by one author."""
