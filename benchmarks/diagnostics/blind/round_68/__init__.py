@@ -1,0 +1,1 @@
+"""Round 68: 15 posts alone, by one author."""
