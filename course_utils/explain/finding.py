@@ -6,7 +6,7 @@ from course_utils.causes import CAUSES, Cause
 from course_utils.explain.clauses import clauses, without
 from course_utils.explain.paste.entries import Entry, Line
 
-AFTER_IT = "the run behind it in this log has none of it"
+AFTER_IT = "the last run of this log has none of it"
 LOOK = 1.9  # a weight: up to it a finding says where to look, and is no cause
 
 

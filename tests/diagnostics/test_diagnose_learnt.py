@@ -9,6 +9,7 @@ from diagnosed_runs import ON_CPU, sft
 from peft import LoraConfig, get_peft_model
 from torch.utils.data import IterableDataset, get_worker_info
 from transformers import (
+    EarlyStoppingCallback,
     RobertaConfig,
     RobertaForSequenceClassification,
     Trainer,
@@ -17,6 +18,7 @@ from transformers import (
 from trl import RewardConfig, RewardTrainer
 
 from course_utils import zoo
+from course_utils.causes.harms import LESS, SOUND, TRAINING
 from course_utils.diagnostics import diagnose
 from course_utils.diagnostics.diagnosis.looks.after import look_at_outcome
 from course_utils.diagnostics.diagnosis.looks.grounds import has_grounds
@@ -24,6 +26,7 @@ from course_utils.diagnostics.diagnosis.looks.trends import look_at_trends
 from course_utils.diagnostics.diagnosis.measures.comparing import compare_models
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import of_parts, of_trainer
+from course_utils.diagnostics.diagnosis.verdicts import Verdict
 from course_utils.zoo import training
 
 
@@ -44,6 +47,17 @@ def keys(source, **parts) -> list[str]:
 def test_the_best_checkpoint_is_chosen_as_the_name_of_its_metric_says(metric, greater, is_wrong):
     trainer = sft(metric_for_best_model=metric, greater_is_better=greater)
     assert ("worst_is_kept" in keys(trainer)) == is_wrong
+
+
+def test_a_best_metric_in_the_wrong_direction_stops_a_run_early():
+    settings = dict(metric_for_best_model="mae", greater_is_better=True, eval_strategy="no")
+    trainer = sft(**settings)
+    [kept] = diagnose(trainer).causes
+    assert "keeps its checkpoint" in kept.says and kept.verdict.harm == SOUND
+    trainer.add_callback(EarlyStoppingCallback())
+    [stops] = diagnose(trainer).causes
+    assert "stops when no evaluation" in stops.says and "checkpoint" not in stops.says
+    assert stops.verdict == Verdict(TRAINING, LESS)
 
 
 # --- rows ---------------------------------------------------------------------------------------

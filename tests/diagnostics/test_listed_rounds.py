@@ -28,6 +28,8 @@ from benchmarks.diagnostics.blind.round_31 import listed as round_31
 from benchmarks.diagnostics.blind.round_33 import listed as round_33
 from benchmarks.diagnostics.blind.round_35 import listed as round_35
 from benchmarks.diagnostics.blind.round_37 import listed as round_37
+from benchmarks.diagnostics.blind.round_39 import listed as round_39
+from benchmarks.diagnostics.blind.round_41 import listed as round_41
 from course_utils.diagnostics import diagnose
 
 NAMED = {
@@ -336,6 +338,26 @@ NAMED = {
     "garry": "labels_constant",
     "laggan": "schedule_ends_early",
     "naver": "tags_misplaced",
+    # round 39
+    "severn": "pad_is_eos",
+    "tamar_39": "message_dropped",
+    "oder_39": "labels_constant",
+    "isar_39": "reward_pays_junk",
+    "volga_39": "tags_misplaced",
+    "drava_39": "decoder_reads_labels",
+    "tisza_39": "head_is_new",
+    "ebro_39": "schedule_ends_early",
+    # round 41
+    "severn_41": "message_dropped",
+    "plover_41": "labels_constant",
+    "ticino": "pairs_alike",
+    "dunlin_41": "no_signal",
+    "oder_41": "tags_misplaced",
+    "wren_41": "schedule_ends_early",
+    "loire_41": "pad_is_eos",
+    "siskin_41": "new_tokens_untrained",
+    "avocet_41": "optimizer_holds_others",
+    "drava_41": "worst_is_kept",
 }
 LEFT = {
     *("reward_ratings", "lora_two_stages", "lm_from_cluster_weights", "dpo_sums"),
@@ -350,12 +372,14 @@ LEFT = {
     *("wye", "exe", "kennet", "solva", "laugharne"),
     *("sesia", "tamar_31", "garonne", "tisza_33"),
     *("garonne_35", "loire_35", "shin", "affric"),
+    *("neman_39", "loire_39", "minho_39", "vltava_39", "neckar", "linnet"),
 }
 LISTED = (
     *(round_7, round_8, round_9, round_10, round_12, round_14, round_15, round_17, round_19),
-    *(round_21, round_23, round_25, round_29, round_31, round_33, round_35, round_37),
+    *(round_21, round_23, round_25, round_29, round_31, round_33, round_35, round_37, round_39),
+    round_41,
 )
-NUMBERS = (7, 8, 9, 10, 12, 14, 15, 17, 19, 21, 23, 25, 29, 31, 33, 35, 37)
+NUMBERS = (7, 8, 9, 10, 12, 14, 15, 17, 19, 21, 23, 25, 29, 31, 33, 35, 37, 39, 41)
 ROUNDS = dict(zip(NUMBERS, LISTED, strict=True))
 CASES, ROUND_OF = {}, {}
 for number, one in ROUNDS.items():  # two authors may have taken one name

@@ -120,7 +120,8 @@ def test_asked_the_reward_for_a_list_is_found_before_training():
     [
         (True, 1.0, [0.0, 0.0], True),
         (False, 1.0, [0.0, 0.0], False),
-        (True, 0.25, [0.0, 0.0], False),  # in a reply of four
+        (True, 0.25, [0.0, 0.0], True),  # a policy that earns nothing by it seldom writes it
+        (True, 0.0, [0.0, 0.0], False),
         (True, 1.0, [0.0, 1.0], False),  # some replies earn more
     ],
 )

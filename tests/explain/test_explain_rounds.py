@@ -107,9 +107,13 @@ NAMED = {
     "round_38/10_log": "constant_part",
     "round_64/08_log": "head_frozen",
     "round_66/02_log": "pad_is_eos",
+    "round_66/03_log": "template_differs",
     "round_66/05_log": "labels_masked",
     "round_66/08_log": "head_frozen",
     "round_66/11_log": "evaluation_rows_differ",
+    "round_68/02_log": "rewards_cut",
+    "round_68/07_log": "template_differs",
+    "round_68/11_log": "pairs_inverted",
 }
 ACCUSED_OF_NOTHING = (
     "round_64/04_log",
@@ -117,6 +121,9 @@ ACCUSED_OF_NOTHING = (
     "round_64/13_log",
     "round_66/09_log",
     "round_66/14_log",
+    "round_68/04_log",
+    "round_68/10_log",
+    "round_68/13_log",
     *("round_9/16_zephyr_dpo", "round_9/22_pythia_v100"),
     *("round_10/07_pasted", "round_11/05_thread", "round_11/18_thread"),
     *("round_13/02_log", "round_13/08_log", "round_13/13_log", "round_13/19_log"),

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from course_utils.causes import CAUSES
-from course_utils.causes.harms import EVALUATION, MEASURED, SERVING, SOUND
+from course_utils.causes.harms import EVALUATION, LESS, MEASURED, SERVING, SOUND, TRAINING
 
 
 @dataclass(frozen=True)
@@ -26,4 +26,6 @@ def verdict_of(key: str, where: str = "") -> Verdict:
     usual = Verdict(CAUSES[key].where, CAUSES[key].harm)
     if not where or where == usual.where:
         return usual
+    if where == TRAINING and usual.harm in (MEASURED, SOUND):
+        return Verdict(where, LESS)
     return Verdict(where, _OF_MEASURING.get(where, usual.harm))

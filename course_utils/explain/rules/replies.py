@@ -78,7 +78,9 @@ def replies_cut(log: Log) -> Finding | None:
     if len(high) == len(series) and min(v for _, v in high) >= 0.95:
         rewards = {e.numbers.get("reward") for e, _ in high}
         if rewards == {0.0}:
-            proof = f"{said(entry, 'truncated_share', 'reward')} in all {len(high)} entries"
+            least = min(high, key=lambda pair: pair[1])[0]
+            shown = said(least, "reward", "truncated_share")
+            proof = f"in all {len(high)} entries: {shown} at least"
             return Finding("rewards_cut", 8.0, entry, (proof,))
     cut = [e for e, v in series if v >= 0.95]
     unpaid = [e for e in cut if e.numbers.get("reward") == 0]

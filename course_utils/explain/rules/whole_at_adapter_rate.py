@@ -27,8 +27,8 @@ _SMALL = re.compile(r"(?<![\d.])\d{2,3} ?M\b|\bfrom scratch\b|\bpretraining\b", 
 HIGH, FEWEST, TIMES, ENDS = 8e-5, 5, 1.4, 1.1  # a rate; entries; times the loss of the start
 BROKEN = (
     "the learning rate is one for adapters (1e-4 and more) and the whole model is trained: at "
-    "{rate:.2g} the steps break what the model knew. The loss climbs from {low:.4g} to {high:.4g} "
-    "as the rate reaches that, and what it falls by afterwards is learnt anew, to {last:.4g}"
+    "{rate:.2g} the steps break what the model knew. The loss climbs from {low:.4g} to "
+    "{high:.4g}, and what it falls by afterwards is learnt anew, to {last:.4g}"
 )
 LOWER = (
     "1e-5 to 2e-5 for a whole model, gradients clipped at a norm of 1.0, and begin again from the "

@@ -123,7 +123,10 @@ def look_at_ends(data: Any, tokenizer: Any, sheet: Sheet, *, is_scored: bool) ->
         if len(others) < VARIED:
             continue
         name = repr(tokenizer.decode([token])) if tokenizer is not None else f"token {token}"
-        said = f"{count} of {len(ends)} {side} replies end in {name}, and none of the others"
+        said = (
+            f"{count} of {len(ends)} {side} replies have {name} before the end that both of a pair "
+            "share, or as their last token, and none of the others has it there"
+        )
         if is_scored:
             sheet.find("ending_tells", LIKELY, said, place=f"train_dataset, the end of {side}")
         else:

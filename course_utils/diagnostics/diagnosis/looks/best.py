@@ -2,8 +2,11 @@
 
 import math
 import re
+from typing import Any
 
-from course_utils.causes.harms import EVALUATION
+from transformers import EarlyStoppingCallback
+
+from course_utils.causes.harms import EVALUATION, TRAINING
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 
@@ -27,15 +30,24 @@ def look_at_best(subject: Subject, sheet: Sheet) -> None:
         sheet.clear("the direction of the best metric", f"{name}, greater_is_better={is_greater}")
         return
     better, kept = ("higher", "lowest") if meant else ("lower", "highest")
+    stops = stops_early(subject.trainer)
+    then = "stops when no evaluation goes beyond it" if stops else "keeps its checkpoint"
     sheet.find(
         "worst_is_kept",
         MEASURED,
         f"metric_for_best_model is {name!r}, and greater_is_better is {is_greater}",
         place="greater_is_better",
-        why=f"of {name!r} a {better} value is better, and the run keeps the checkpoint with the "
-        f"{kept} one as its best",
+        why=f"of {name!r} a {better} value is better, and the run takes the {kept} one for its "
+        f"best and {then}",
         advice=f"greater_is_better={meant}",
+        where=TRAINING if stops else "",
     )
+
+
+def stops_early(trainer: Any) -> bool:
+    """Whether a callback ends the run by its best metric."""
+    callbacks = getattr(getattr(trainer, "callback_handler", None), "callbacks", ())
+    return any(isinstance(one, EarlyStoppingCallback) for one in callbacks)
 
 
 def look_at_best_after(subject: Subject, sheet: Sheet) -> None:

@@ -91,5 +91,6 @@ again from the start')
     if cause.damages == "numbers" and FINITE in outcomes:
         return Harm(outcomes[FINITE], "no weight is damaged: keep the model, go on with the fix")
     look, then = WOULD_SHOW.get(verdict.harm, (BY_A_FIX, "keep the model until then"))
-    look = THE_ENDS if cause.damages == "ends" else cause.would_show or look
+    own = cause.would_show if verdict.where == cause.where else ""
+    look = THE_ENDS if cause.damages == "ends" else own or look
     return Harm("", f"no damage was measured; {look} would show it: {then}")

@@ -50,7 +50,8 @@ def turned_by_its_order(beside: Beside, log: Log) -> Iterator[Finding]:
         return
     orders, roles = Orders(), []
     for line, statement in statements(beside):
-        for target, value in (*sorted_in_place(statement), *bound(statement)):
+        made = (*sorted_in_place(statement), *_in_pairs(statement), *bound(statement))
+        for target, value in made:
             _learn(orders, target, value, line)
             roles += _roles(target, value, orders, line)
         for one in ast.walk(statement):
@@ -71,6 +72,13 @@ def turned_by_its_order(beside: Beside, log: Log) -> Iterator[Finding]:
     weight = SURE if tested else LIKELY
     of = ("pairs_inverted", weight, order.line, (*proof, *tested), () if tested else (BY_NAME,))
     yield Finding(*of, why=why, advice=OTHER_WAY)
+
+
+def _in_pairs(statement: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Of `for a, b in combinations(ordered, 2)`, the two and what they keep the order of."""
+    made = statement.iter if isinstance(statement, ast.For) else None
+    if isinstance(made, ast.Call) and name_of(made.func) in ("combinations", "pairwise"):
+        yield from ((statement.target, value) for value in made.args[:1])
 
 
 def _learn(orders: Orders, target: ast.expr, value: ast.expr, line: Line) -> None:

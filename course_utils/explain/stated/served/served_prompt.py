@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import zip_longest
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
@@ -50,6 +51,9 @@ _CUT = re.compile(
     r"\b\d+ ?% .{0,30}\b(?:hit|reach|end at)\w* (?:the )?max_tokens",
     re.IGNORECASE,
 )
+_UNTUNED = re.compile(
+    r"\blike the (?:base|original|stock|plain|untuned)\b|\bnever (?:been )?(?:fine-?)?tuned\b", re.I
+)
 _CHAT = re.compile(r"/chat/completions\b.*|\bchat\.completions\.create\(.*")
 _OWN_TEMPLATE = re.compile(r"--chat[-_]template\b|\bchat_template\s*=|^TEMPLATE\b|alpaca\.jinja")
 PLAIN = ("### Instruction", "Human: / Assistant:")  # no chat template of a model writes these
@@ -82,14 +86,15 @@ def another_prompt(beside: Beside, log: Log) -> Iterator[Finding]:
     if _FORMS[trained[1]].search(served[0].text):
         return
     worse = _worse([*lines, *log.entries])
-    effect = [*worse, *_cut(beside)]
+    effect = [*worse, *_cut(beside), *_as_untuned(beside)]
     if not effect:
         return
     proof = [one.says for one, _ in (trained, served)]
     shown = f"laid out as {served[1]}" if served[1] else "bare text"
     why = ANOTHER.format(trained=trained[1], served=shown)
     why += "; the weights score well elsewhere and are not to blame" if worse else ""
-    yield Finding("template_differs", SURE, served[0], (*proof, *effect), why=why, advice=RENDER)
+    of = ("template_differs", SURE, served[0], (*proof, *effect))
+    yield Finding(*of, why=why, advice=AS_LEARNT if trained[1] in PLAIN else RENDER)
 
 
 def _rendered_by_the_server(
@@ -123,8 +128,11 @@ def _trained(lines: list[Line]) -> tuple[Line, str] | None:
     for number, line in enumerate(lines):
         if not _TRAINED.search(line.text) or _RAW.search(line.text):
             continue
-        for near in lines[number : number + NEAR]:
-            if (form := _form(near.text)) and not _BY_HAND.search(near.text):
+        around = lines[number : number + NEAR]
+        for near, below in zip_longest(around, around[1:]):
+            both = f"{near.text} {below.text}" if below else ""  # its turns, each on a line
+            form = _form(near.text) or _form(both)
+            if form and not _BY_HAND.search(near.text):
                 return near, form
     return None
 
@@ -158,6 +166,11 @@ def _worse(lines: list[Line | Entry]) -> list[str]:
             if is_same and share(low["value"]) < LOWER * share(high["value"]):
                 return [f"{high[0]} at {other.where}, {low[0]} through the service at {line.where}"]
     return []
+
+
+def _as_untuned(beside: Beside) -> list[str]:
+    told = next((one for one in beside.told() if _UNTUNED.search(one.text)), None)
+    return [told.says] if told else []
 
 
 def _cut(beside: Beside) -> list[str]:
