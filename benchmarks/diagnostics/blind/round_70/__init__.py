@@ -1,0 +1,1 @@
+"""Round 70: 15 posts alone, by one author."""
