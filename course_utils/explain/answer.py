@@ -172,7 +172,8 @@ def _head(answer: Answer) -> str:
     rows = [fill(read_ + names, WIDTH)]
     if answer.restart:
         run = f"the run of {answer.about}" if answer.about else "the last one"
-        said = f"More than one run is in it ({answer.restart}). This is about {run}."
+        why = f"More than one run, or one in pieces, is in it ({answer.restart})."
+        said = f"{why} This is about {run}."
         rows.append(fill(said, WIDTH))
     turned = answer.causes[0].at if answer.causes else None
     if turned is not None and answer.num_lines > 1:

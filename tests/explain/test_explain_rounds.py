@@ -114,6 +114,8 @@ NAMED = {
     "round_68/02_log": "rewards_cut",
     "round_68/07_log": "template_differs",
     "round_68/11_log": "pairs_inverted",
+    "round_70/04_log": "template_differs",
+    "round_70/08_log": "head_frozen",
 }
 ACCUSED_OF_NOTHING = (
     "round_64/04_log",
@@ -124,6 +126,9 @@ ACCUSED_OF_NOTHING = (
     "round_68/04_log",
     "round_68/10_log",
     "round_68/13_log",
+    "round_70/03_log",
+    "round_70/09_log",
+    "round_70/14_log",
     *("round_9/16_zephyr_dpo", "round_9/22_pythia_v100"),
     *("round_10/07_pasted", "round_11/05_thread", "round_11/18_thread"),
     *("round_13/02_log", "round_13/08_log", "round_13/13_log", "round_13/19_log"),

@@ -176,8 +176,9 @@ _RULES = (
         "prepare_model_for_kbit_training(model) does it)",
         complaint=STANDS,
     ),
-    Rule(_head_left, "head_frozen", HEAD, HEAD_FIX),
-    Rule(_head_left_by_command, "head_frozen", HEAD, COMMAND_FIX),
+    # A run learns with such a head as well, by its adapter; what is saved is of no use.
+    Rule(_head_left, "head_frozen", HEAD, HEAD_FIX, of_learning=False),
+    Rule(_head_left_by_command, "head_frozen", HEAD, COMMAND_FIX, of_learning=False),
 )
 
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from itertools import zip_longest
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
@@ -20,6 +19,7 @@ _FORMS = {  # what begins a turn
         r"\b(?:Human|User|Question|Q|Input)\s?:.*\b(?:Assistant|Answer|A|Bot|AI|Output)\s?:"
     ),
 }
+_ASKS = re.compile(r"^\W*(?:Human|User|Question)\s?:")
 _TRAINED = re.compile(
     r"\btrain\w*[ _-](?:example|row|sample|text|prompt)s?\b|^\W*inputs\s*:|"
     r"\bdecode\(.*input_ids|^\W*(?:\{\s*)?['\"]?text['\"]?\s*:|\brows\s*:|\bds\[|\btrain\w*\[",
@@ -52,7 +52,9 @@ _CUT = re.compile(
     re.IGNORECASE,
 )
 _UNTUNED = re.compile(
-    r"\blike the (?:base|original|stock|plain|untuned)\b|\bnever (?:been )?(?:fine-?)?tuned\b", re.I
+    r"\blike the (?:base|original|stock|plain|untuned)\b|"
+    r"\b(?:never|nobody|not|n't)(?: (?:been|ever))*(?: at all)? (?:(?:fine-?)?tuned|trained)\b",
+    re.IGNORECASE,
 )
 _CHAT = re.compile(r"/chat/completions\b.*|\bchat\.completions\.create\(.*")
 _OWN_TEMPLATE = re.compile(r"--chat[-_]template\b|\bchat_template\s*=|^TEMPLATE\b|alpaca\.jinja")
@@ -62,7 +64,7 @@ AS_LEARNT = (
     "send the text of the training to /v1/completions as it was laid out there, or give the server "
     "a chat template that writes it (--chat-template); the weights need no further training"
 )
-NEAR, LOWER, SURE = 8, 0.85, 8.8  # lines around; of the better score
+NEAR, TURNS, LOWER, SURE = 8, 5, 0.85, 8.8  # lines around; of a row; of the better score
 ANOTHER = (
     "the service asks in another form than the rows of the training have: these mark their turns "
     "with {trained}, and the prompt of the service is {served}. So the model never sees the start "
@@ -129,9 +131,9 @@ def _trained(lines: list[Line]) -> tuple[Line, str] | None:
         if not _TRAINED.search(line.text) or _RAW.search(line.text):
             continue
         around = lines[number : number + NEAR]
-        for near, below in zip_longest(around, around[1:]):
-            both = f"{near.text} {below.text}" if below else ""  # its turns, each on a line
-            form = _form(near.text) or _form(both)
+        for at, near in enumerate(around):
+            turns = " ".join(one.text for one in around[at : at + TURNS])  # each on its line
+            form = _form(near.text) or (_form(turns) if _ASKS.match(near.text) else "")
             if form and not _BY_HAND.search(near.text):
                 return near, form
     return None
