@@ -27,7 +27,7 @@ PROGRAMS = {
     "both": "mends as *commonest* does, and takes the first fault's class from `diagnose`",
 }
 WHEN = (
-    "Scored on 2026-11-28, with fourteen kinds of run; *commonest* and *both* have seen "
+    "Scored on 2026-11-30, with seventeen kinds of run; *commonest* and *both* have seen "
     f"{oncall_scores.NUM_SEEN} tickets of other seeds. A report on files that nobody changed "
     "counts here: a bench asks once, so that nothing can be guessed. No healthy run was among them."
 )
