@@ -4,8 +4,6 @@ import math
 import re
 from typing import Any
 
-from transformers import EarlyStoppingCallback
-
 from course_utils.causes.harms import EVALUATION, TRAINING
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
@@ -45,9 +43,10 @@ def look_at_best(subject: Subject, sheet: Sheet) -> None:
 
 
 def stops_early(trainer: Any) -> bool:
-    """Whether a callback ends the run by its best metric."""
+    """Whether Transformers' EarlyStoppingCallback, by name, ends the run by its best metric."""
     callbacks = getattr(getattr(trainer, "callback_handler", None), "callbacks", ())
-    return any(isinstance(one, EarlyStoppingCallback) for one in callbacks)
+    names = {base.__name__ for one in callbacks for base in type(one).__mro__}
+    return "EarlyStoppingCallback" in names
 
 
 def look_at_best_after(subject: Subject, sheet: Sheet) -> None:
