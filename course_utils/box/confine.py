@@ -138,7 +138,8 @@ def _own_files(bounds: Bounds, hidden: tuple[str, ...]) -> None:
     _check(LIBC.mount(None, b"/", None, private, None), "make mounts private")
     size = f"size={bounds.disk_mib}m,nr_inodes=4096,mode=700".encode()
     _check(LIBC.mount(b"tmpfs", SCRATCH.encode(), b"tmpfs", nosuid_nodev, size), "mount scratch")
-    there = (folder for folder in hidden if Path(folder).exists())  # of /tmp scratch hides all
+    # What lay in /tmp is under the scratch folder by now, and so is out of reach already.
+    there = (folder for folder in hidden if Path(folder).exists())
     for folder in ("/proc", *there):
         flags = 0x1 | nosuid_nodev
         _check(LIBC.mount(b"tmpfs", folder.encode(), b"tmpfs", flags, b"size=4k"), "hide a folder")

@@ -15,6 +15,7 @@ from transformers import (
     Trainer,
     TrainingArguments,
 )
+from transformers.trainer_utils import SaveStrategy
 from trl import RewardConfig, RewardTrainer
 
 from course_utils import zoo
@@ -52,6 +53,9 @@ def test_the_best_checkpoint_is_chosen_as_the_name_of_its_metric_says(metric, gr
 def test_a_best_metric_in_the_wrong_direction_stops_a_run_early():
     settings = dict(metric_for_best_model="mae", greater_is_better=True, eval_strategy="no")
     trainer = sft(**settings)
+    [one] = diagnose(trainer).causes
+    assert trainer.args.save_strategy == "no" and "checkpoint" not in one.says
+    trainer.args.save_strategy = SaveStrategy.STEPS
     [kept] = diagnose(trainer).causes
     assert "keeps its checkpoint" in kept.says and kept.verdict.harm == SOUND
     trainer.add_callback(EarlyStoppingCallback())

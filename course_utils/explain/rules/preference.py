@@ -39,8 +39,7 @@ def stuck_at_the_start(log: Log) -> Finding | None:
     same = [e for e, v in series if v == 0 and e.numbers.get("rejected_reward", 1.0) == 0]
     if not same or no_token_counts(log):
         return None
-    losses = [entry.numbers.get("loss", LN_2) for entry in same]
-    if max(abs(loss - LN_2) for loss in losses) > 0.01:
+    if not _is_even([entry.numbers.get("loss", LN_2) for entry in same]):
         return None
     shown = [n for n in ("chosen_reward", "rejected_reward", "loss") if n in same[0].numbers]
     proof = f"{same[0].where}: {said(same[0], *shown)}"
@@ -75,7 +74,7 @@ def no_token_counts(log: Log) -> Finding | None:
 
 
 def _is_even(losses: list[float]) -> bool:
-    return bool(losses) and all(abs(loss - LN_2) < 0.01 for loss in losses)
+    return bool(losses) and all(abs(loss - LN_2) <= 0.01 for loss in losses)
 
 
 def at_chance(log: Log) -> Finding | None:

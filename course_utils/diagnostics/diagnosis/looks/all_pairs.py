@@ -124,8 +124,8 @@ def look_at_ends(data: Any, tokenizer: Any, sheet: Sheet, *, is_scored: bool) ->
             continue
         name = repr(tokenizer.decode([token])) if tokenizer is not None else f"token {token}"
         said = (
-            f"{count} of {len(ends)} {side} replies have {name} before the end that both of a pair "
-            "share, or as their last token, and none of the others has it there"
+            f"{count} of {len(ends)} {side} replies have {name} at the last place where a pair "
+            "differs, and none of the others has"
         )
         if is_scored:
             sheet.find("ending_tells", LIKELY, said, place=f"train_dataset, the end of {side}")

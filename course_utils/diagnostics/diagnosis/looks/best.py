@@ -29,14 +29,16 @@ def look_at_best(subject: Subject, sheet: Sheet) -> None:
         return
     better, kept = ("higher", "lowest") if meant else ("lower", "highest")
     stops = stops_early(subject.trainer)
-    then = "stops when no evaluation goes beyond it" if stops else "keeps its checkpoint"
+    keeps = getattr(subject.args, "save_strategy", "no") != "no"
+    kept_so = " and keeps its checkpoint" if keeps else ""
+    then = " and stops when no evaluation goes beyond it" if stops else kept_so
     sheet.find(
         "worst_is_kept",
         MEASURED,
         f"metric_for_best_model is {name!r}, and greater_is_better is {is_greater}",
         place="greater_is_better",
         why=f"of {name!r} a {better} value is better, and the run takes the {kept} one for its "
-        f"best and {then}",
+        f"best{then}",
         advice=f"greater_is_better={meant}",
         where=TRAINING if stops else "",
     )

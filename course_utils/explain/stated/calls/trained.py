@@ -178,7 +178,7 @@ _RULES = (
     ),
     # A run learns with such a head as well, by its adapter; what is saved is of no use.
     Rule(_head_left, "head_frozen", HEAD, HEAD_FIX, of_learning=False),
-    Rule(_head_left_by_command, "head_frozen", HEAD, COMMAND_FIX, of_learning=False),
+    Rule(_head_left_by_command, "head_frozen", HEAD, COMMAND_FIX),
 )
 
 

@@ -54,10 +54,8 @@ MASKED = "the mask of each row is one token short, also where nothing is padded"
 def pad_hides_end(beside: Beside, log: Log) -> Iterator[Finding]:
     """What says that both are one token, what hides it, and replies that run on."""
     lines = beside.words
-    same = next(one_token(beside), None)
+    same = one_token(beside)
     if same is None or any(_PACKS.search(one.text) for one in lines):
-        return
-    if _IS_END.search(same[0].text) and beside.matching(_OTHER_PAD):
         return
     at, end = same
     shown = [*_never_a_label(lines, end), *_one_short(beside)]
@@ -74,7 +72,14 @@ def pad_hides_end(beside: Beside, log: Log) -> Iterator[Finding]:
     yield Finding("pad_is_eos", weight, line, tuple(proof), why=HIDDEN.format(how=how))
 
 
-def one_token(beside: Beside) -> Iterator[tuple[Line, str]]:
+def one_token(beside: Beside) -> tuple[Line, str] | None:
+    """What makes one token of padding and end, with its id; None where another pad is set later."""
+    same = next(_one_token(beside), None)
+    is_undone = same and _IS_END.search(same[0].text) and beside.matching(_OTHER_PAD)
+    return None if is_undone else same
+
+
+def _one_token(beside: Beside) -> Iterator[tuple[Line, str]]:
     """The line that makes padding of the end, or prints one id or name for both; with the id."""
     for line in beside.words:
         if _IS_END.search(line.text):

@@ -57,8 +57,8 @@ def end_without_label(beside: Beside, log: Log) -> Iterator[Finding]:
             *_runs_on(beside),
         )
         why = END_IGNORED.format(id=ids[-1])
-        if pad := next((at for at, _ in one_token(beside)), None):
-            yield Finding("pad_is_eos", 9.5, below, (pad.says, *proof), why=why + BY_PAD)
+        if same := one_token(beside):
+            yield Finding("pad_is_eos", 9.5, below, (same[0].says, *proof), why=why + BY_PAD)
             return
         limit = beside.matching(_LIMIT)
         advice = LABEL_IT.format(known=OF_THE_LIMIT if limit else "")

@@ -14,7 +14,8 @@ from course_utils.explain.stated.rows.label_maps import turned
 _KEPT = re.compile(
     r"PYTHONHASHSEED\W{1,3}\d|\b(?:json|pickle|joblib|yaml|torch)\.(?:dumps?|loads?|save)\("
     r"[^)]*(?:label|class|name|id2|2id|map)|"
-    r"\b(?:json|pickle)\.load\(|config\.(?:id2label|label2id)",
+    r"\b(?:json|pickle)\.load\(|config\.(?:id2label|label2id)|"
+    r"\b(?:id2label|label2id)=\w+\s*(?:,|\)|$)",  # given to the model
     re.IGNORECASE,
 )
 _MAP = re.compile(r"\blabel2id\s*=|\bid2label\b\s*[=\[]")  # as a rule the model's, which keeps it
