@@ -44,7 +44,7 @@ run: $(INSTALLED)
 
 PYTEST := $(BIN)/python -m tests.prove.nothing_left $(BIN)/pytest --numprocesses 2 \
   --no-loadscope-reorder
-ROOMS := tests/site tests course_utils
+ROOMS := tests course_utils
 
 test: $(INSTALLED)-test
 	$(BIN)/ruff check .

@@ -59,6 +59,8 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(config, items):
     if wanted := by_lesson.only:
         items[:] = [item for item in items if by_lesson.lesson_of(item.nodeid) == wanted]
+    # One worker takes all tests of the site: begun last, they would keep the other waiting.
+    items.sort(key=lambda item: not item.nodeid.startswith("tests/site/"))
     for item in items:
         for given in (given for mark in item.iter_markers("parametrize") for given in mark.args):
             if num_left := getattr(given, "num_left", 0):

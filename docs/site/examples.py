@@ -4,7 +4,7 @@ import re
 import sys
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[2] / "tests" / "helpers"))
@@ -31,7 +31,7 @@ class Example:
     text: str
     thread: str = ""
 
-    @property
+    @cached_property
     def answer(self) -> Answer:
         return explain(self.text)
 
