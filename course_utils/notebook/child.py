@@ -15,9 +15,33 @@ import threading
 
 import papermill
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from papermill.engines import NBClientEngine, papermill_engines
 
 from course_utils.notebook.execute import INTERRUPTED, KERNEL_DIED, TIME_LIMIT
 from course_utils.notebook.warm import KERNEL
+
+SAVED_EVERY_S = 5
+
+
+class SeldomSaved(NBClientEngine):
+    """papermill's own engine saves, and validates, the whole notebook twice for each cell."""
+
+    @classmethod
+    def execute_managed_notebook(cls, nb_man, *arguments: object, **options: object) -> None:
+        save = nb_man.save
+
+        def save_if_due(**given: object) -> None:
+            if (nb_man.now() - nb_man.last_save_time).total_seconds() > SAVED_EVERY_S:
+                save(**given)
+
+        nb_man.save = save_if_due
+        try:
+            super().execute_managed_notebook(nb_man, *arguments, **options)
+        finally:
+            del nb_man.save  # when it ends, however it ends, it is saved
+
+
+papermill_engines.register(SeldomSaved.__name__, SeldomSaved)
 
 
 def main() -> None:
@@ -64,6 +88,7 @@ def _execute(request: dict, on_cell_start, on_cell_error) -> None:
         parameters=request["parameters"],
         cwd=request["folder"],
         kernel_name=KERNEL["name"],
+        engine_name=SeldomSaved.__name__,
         progress_bar=False,
         execution_timeout=request["cell_s"],
         interrupt_on_timeout=True,
