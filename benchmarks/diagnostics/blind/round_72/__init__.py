@@ -1,0 +1,1 @@
+"""Round 72: 15 posts alone, by one author."""

@@ -1,0 +1,1 @@
+"""Round 74: 15 posts alone, by one author."""
