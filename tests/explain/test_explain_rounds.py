@@ -116,6 +116,13 @@ NAMED = {
     "round_68/11_log": "pairs_inverted",
     "round_70/04_log": "template_differs",
     "round_70/08_log": "head_frozen",
+    "round_72/02_log": "no_signal",
+    "round_72/05_log": "head_frozen",
+    "round_72/15_log": "proxy_rises_alone",
+    "round_74/05_log": "similarity_unscaled",
+    "round_74/06_log": "constant_part",
+    "round_74/08_log": "wrong_reference",
+    "round_74/09_log": "pairs_alike",
 }
 ACCUSED_OF_NOTHING = (
     "round_64/04_log",
@@ -129,6 +136,8 @@ ACCUSED_OF_NOTHING = (
     "round_70/03_log",
     "round_70/09_log",
     "round_70/14_log",
+    *("round_72/04_log", "round_72/09_log", "round_72/13_log"),
+    *("round_74/03_log", "round_74/10_log", "round_74/13_log"),
     *("round_9/16_zephyr_dpo", "round_9/22_pythia_v100"),
     *("round_10/07_pasted", "round_11/05_thread", "round_11/18_thread"),
     *("round_13/02_log", "round_13/08_log", "round_13/13_log", "round_13/19_log"),
@@ -161,6 +170,23 @@ def test_a_healthy_log_is_accused_of_nothing(name):
 def test_what_a_log_cannot_tell_is_left_open(name):
     first = answer(name).causes[0]
     assert "no rule tells" in first.open + first.says
+
+
+SAYS = {
+    "round_72/02_log": "it scores str() of a reply",
+    "round_72/14_log": "the TEMPLATE of the Modelfile lacks the roles",
+    "round_74/06_log": "the whole solution, with ####",
+    "round_74/08_log": "turns the adapter off for the reference",
+}
+
+
+@pytest.mark.parametrize("name", SAYS)
+def test_what_stands_beside_the_numbers_sharpens_the_cause(name):
+    assert SAYS[name] in answer(name).causes[0].says
+
+
+def test_a_progress_bar_above_the_log_file_is_no_other_run():
+    assert not answer("round_74/12_log").restart
 
 
 SETTINGS_THAT_DIFFER = {

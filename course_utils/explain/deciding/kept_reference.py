@@ -17,6 +17,21 @@ _KEPT = re.compile(
 )
 _NAMED_BY_MODEL = re.compile(r"\b\w*(?:hash|sha\d*|fingerprint|revision|commit)\w*", re.IGNORECASE)
 _FOLDER = re.compile(r"(?:cache|prep\w*|ref\w*)\w*.*?=.*(?:Path\(|/|f['\"]).*")
+_TRAINED_ON = re.compile(r"\bPeftModel\w*\.from_pretrained\(.*is_trainable\s*=\s*True")
+_NO_REFERENCE = re.compile(r"\bref_model\s*=\s*None\b")
+_ADAPTER_KEPT = re.compile(r"\bref_adapter_name\b|\bmerge_and_unload\(")
+WITHOUT_ADAPTER = (
+    "the reference is the base model, and not the model that the policy begins from: with "
+    "ref_model=None the trainer turns the adapter off for the reference, and this adapter had "
+    "learnt something before (SFT). So the rewards are far from 0 in the first step, and nothing "
+    "holds the policy near the model that it begins from"
+)
+MERGE_FIRST = (
+    "merge the first adapter into the base and train a new one on it (peft_config=...), or load it "
+    "twice: model.load_adapter(path, adapter_name='reference') and DPOConfig("
+    "model_adapter_name='default', ref_adapter_name='reference'); then the rewards of the first "
+    "step are 0 and its loss is ln 2 = 0.6931. Neither the rate nor beta is to blame"
+)
 TWO_MODELS = (
     "the reference is another model than the one that the policy begins from: {reference}, and "
     "not {policy}. So the rewards of DPO are far from 0 in the first step, where they must be 0, "
@@ -48,6 +63,10 @@ def of_another_model(one: Finding, beside: Beside, log: Log) -> Finding:
         said = [x.says for x in lines]
         why = TWO_MODELS.format(policy=policy, reference=reference)
         return replace(one, weight=8.6, for_it=(*one.for_it, *said), why=why, advice=ONE_MODEL)
+    if not one.why and (found := _adapter_off(beside)):
+        said = dict.fromkeys(line.says for line, _ in found)
+        proof = (*one.for_it, *said)
+        return replace(one, weight=8.6, for_it=proof, why=WITHOUT_ADAPTER, advice=MERGE_FIRST)
     kept = beside.matching(_KEPT)
     if kept is None or beside.matching(_NAMED_BY_MODEL) or not isinstance(one.at, Entry):
         return one
@@ -57,6 +76,14 @@ def of_another_model(one: Finding, beside: Beside, log: Log) -> Finding:
     said += meant(one.at, beside)
     proof = (*one.for_it, *said)
     return replace(one, weight=8.6, for_it=proof, why=OF_ANOTHER_MODEL, advice=MAKE_ANEW)
+
+
+def _adapter_off(beside: Beside) -> list[tuple[Line, str]]:
+    """The adapter that is trained on, and no reference: it is the same model without it."""
+    if beside.matching(_ADAPTER_KEPT):
+        return []
+    found = [beside.matching(one) for one in (_TRAINED_ON, _NO_REFERENCE)]
+    return [] if None in found else found
 
 
 def _two_models(beside: Beside) -> tuple[tuple[Line, str], tuple[Line, str]] | None:

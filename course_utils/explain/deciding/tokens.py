@@ -16,6 +16,14 @@ ADAPTER = re.compile(r"\b(?:q?lora|peft)(?:_\w+|\b)", re.IGNORECASE)
 _OF_BASE = re.compile(r"[\w./-]+-Base\b|[\w./-]+-pt\b")
 _TRAINS_TABLE = re.compile(r"modules_to_save|additional_target|trainable_token|embed_tokens")
 _BARE = re.compile(r"\{\{-? ?\.Prompt ?-?\}\}")
+BARE = (
+    "Ollama hands the model the bare prompt: its template is {{ .Prompt }}, without the roles and "
+    "the end of a turn that it was trained with"
+)
+OTHER_FORM = (
+    "Ollama asks the model in another form than the one that it learnt: the TEMPLATE of the "
+    "Modelfile lacks the roles and the end of a turn of its chat template"
+)
 _PAD_IS_END = re.compile(r"pad_token(?:_id)?['\"]?\s*[=:]\s*\S*eos_token(?:_id)?", re.IGNORECASE)
 _NO_KEY = re.compile(r"Could not find (?:response|instruction) key `[^`]*(?:`|$)", re.IGNORECASE)
 _PAD, _END = (
@@ -98,8 +106,7 @@ def bare(one: Finding, beside: Beside, log: Log) -> Finding:
         return one
     return replace(
         one,
-        why="Ollama hands the model the bare prompt: its template is {{ .Prompt }}, without the "
-        "roles and the end of a turn that it was trained with",
+        why=BARE if "TEMPLATE" in one.at.text else OTHER_FORM,
         advice="write the chat template of training into the Modelfile (TEMPLATE, PARAMETER stop), "
         "and create the model again; the GGUF itself need not be converted again",
     )

@@ -44,6 +44,21 @@ ONE_FORM = (
     "reads {} (a math verifier, a custom reward function, another data_source); then score the "
     "replies of the first evaluation again, of which the right ones must be paid"
 )
+_IN_ONE_LINE = re.compile(
+    r"\b(?:gold\w*|(?:ground[_ ]?)?truth|target|expected|solution|answer)\b\W{1,4}"
+    r"(?P<value>-?\d[\d.,/]*)\W(?P<reply>.*)",
+    re.IGNORECASE,
+)
+_AS_TEXT = re.compile(r"\bstr\(\s*(?:c|comp\w*|msgs?|messages?|repl\w*|resp\w*)(?:\[\w+\])?\s*\)")
+_MESSAGES = re.compile(r"\[\{['\"](?:role|content)['\"]:")
+LIST_PRINTED = (
+    ": it scores str() of a reply, and a reply is a list of messages here ([{'role': ...}]), so "
+    "that a pattern meets the printed list with its brackets and \\n, and not the text"
+)
+THE_TEXT = (
+    "score the text, completion[0]['content'] where prompts are messages; call the function by "
+    "hand on one right reply as the trainer gives it, which must be paid"
+)
 BEHIND, BEFORE = 4, 16  # lines of a score behind the right answer; of a reply before it
 NEAR = 2  # lines below the one that names them
 NO_LATEX = (
@@ -127,17 +142,41 @@ def unpaid(one: Finding, beside: Beside, log: Log) -> Finding:
         told += [f"{reads[0].where} says: {reads[1].strip()[:100]}"] if reads else []
         proof = (*one.for_it, *told)
         return replace(one, weight=8.8, for_it=proof, why=why, advice=ONE_FORM.format(form))
+    return _in_one_line(one, lines, log, beside)
+
+
+def _in_one_line(one: Finding, lines: list, log: Log, beside: Beside) -> Finding:
+    """A line with the right answer and a reply that gives it, where all rewards are 0."""
+    rewards = log.values("reward")
+    for line in lines if rewards and not any(rewards) else ():
+        found = _IN_ONE_LINE.search(line.text)
+        form = found and _form(found["reply"], found["value"])
+        if not form:
+            continue
+        as_text = beside.matching(_AS_TEXT) if _MESSAGES.search(line.text) else None
+        value, reads = _plain(found["value"]), LIST_PRINTED if as_text else ""
+        why = RIGHT_AND_UNPAID.format(value=value, form=form, score="0", reads=reads)
+        proof = (*one.for_it, line.says, *([as_text[0].says] if as_text else []))
+        advice = THE_TEXT if as_text else ONE_FORM.format(form)
+        return replace(one, weight=8.8, for_it=proof, why=why, advice=advice)
     return one
 
 
 def _answers(lines: list[Line | Entry], truth: str) -> tuple[Line | Entry, str] | None:
     """The last of these lines that gives the right answer in one of the usual forms."""
     for line in reversed(lines):
-        for form, pattern in _FORMS.items():
-            found = pattern.search(line.text)
-            if found and _plain(found["value"]) == _plain(truth):
-                return line, form
+        if form := _form(line.text, truth):
+            return line, form
     return None
+
+
+def _form(text: str, truth: str) -> str:
+    """The form in which a text gives the right answer, or ""."""
+    for form, pattern in _FORMS.items():
+        found = pattern.search(text)
+        if found and _plain(found["value"]) == _plain(truth):
+            return form
+    return ""
 
 
 def _plain(value: str) -> str:

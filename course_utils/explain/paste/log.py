@@ -10,6 +10,7 @@ from course_utils.explain.paste import log_words, no_number
 from course_utils.explain.paste.counts import COUNTS, Counts
 from course_utils.explain.paste.entries import Entry, Line
 from course_utils.explain.paste.shown_again import (
+    are_shown_again,
     as_evaluation,
     is_below_a_summary,
     is_shown_again,
@@ -160,6 +161,8 @@ class Log:
         """All has been read: what sums up a run stands for it if nothing else was logged."""
         if not self.entries and self.summary is not None and self.summary.has_metric:
             self.add(self.summary)
+        while self.earlier and are_shown_again(self.earlier[-1].entries, self.entries):
+            self.restart = self.earlier.pop().restart
         for run in (*self.earlier, self):
             run.empty_cell = no_number.drop_empty_cells(run.entries)
             if not run.weighs_kl:

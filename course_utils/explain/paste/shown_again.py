@@ -32,6 +32,19 @@ def is_shown_again(entry: Entry, entries: list[Entry]) -> bool:
     return is_renamed and all(math.isclose(*pair, rel_tol=ROUNDED) for pair in pairs)
 
 
+def are_shown_again(entries: list[Entry], later: list[Entry]) -> bool:
+    """Whether each of these is one of those that follow, with its step and its loss: a progress
+    bar above the log file of the same run."""
+    by_step = {one.numbers.get("step"): one for one in later}
+    losses = [
+        (one.numbers.get("loss", math.nan), by_step[step].numbers.get("loss", math.nan))
+        for one in entries
+        if (step := one.numbers.get("step")) in by_step and step is not None
+    ]
+    is_all = len(losses) == len(entries) > 0
+    return is_all and all(math.isclose(*pair, rel_tol=ROUNDED) for pair in losses)
+
+
 def is_below_a_summary(entry: Entry, entries: list[Entry]) -> bool:
     """Whether all entries before one are the summary that a tracker prints, and it is none."""
     told = all(_OF_TRACKER.match(one.text) for one in entries)

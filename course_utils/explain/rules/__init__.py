@@ -9,6 +9,7 @@ from course_utils.explain.rules import (
     cached_replies,
     checkpointed,
     collapse,
+    cosine_scale,
     counted,
     distilled,
     drift,
@@ -35,6 +36,7 @@ from course_utils.explain.rules import (
     mean_of_means,
     measured,
     micro_batches,
+    never_right,
     no_reference,
     no_reward_model,
     nonfinite,
@@ -101,7 +103,7 @@ BESIDE_SETTINGS = (
     *(value_clip, sorted_rows, older_in_queue, reference_reloaded, rate_at_floor),
     *(cached_replies, kept_of_another, whole_at_adapter_rate, rates),
     *(one_class_counted, rate_of_sft, softmax_floor, no_reward_model),
-    *(entropy_bonus, rows_in_blocks),
+    *(entropy_bonus, rows_in_blocks, never_right, cosine_scale),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,

@@ -117,7 +117,7 @@ def _shows_the_start(log: Log, entry: Entry) -> str:
         return said(entry, "step") if step <= 1 else ""
     rates, epoch = log.values("learning_rate")[:3], entry.numbers.get("epoch", 1.0)
     if len(rates) > 1 and rates[1] >= 1.5 * rates[0] and epoch <= 0.05:
-        return f"the learning rate still warms up: {', '.join(f'{rate:.3g}' for rate in rates)}"
+        return f"the learning rate begins there: {rates[0]:.3g}, then {rates[1]:.3g}"
     return ""
 
 

@@ -29,6 +29,7 @@ NOT_RESTORED = (
     "the loss climbs where the run was resumed, at the rate of before: something was not restored, "
     "and no rule tells what (the optimizer's moments, the scaler, the place in the data)"
 )
+_OF_A_STEP = {"learning_rate", "grad_norm", "step", "epoch"}
 _OR_BROKEN = "weights that broke in one step give a loss of 0 as well: look whether they are finite"
 
 
@@ -138,7 +139,7 @@ def _judged_nan(log: Log) -> str:
 
 def climbing(log: Log, beside: Beside) -> Finding | None:
     """A finite loss that ends far above its best; the entry is the one where it jumps."""
-    series = [(e, v) for e, v in log.series("loss") if math.isfinite(v)]
+    series = _of_training([(e, v) for e, v in log.series("loss") if math.isfinite(v)])
     levels = thirds([value for _, value in series])
     if levels is None or log.kind() == "policy":
         return None
@@ -170,6 +171,13 @@ def climbing(log: Log, beside: Beside) -> Finding | None:
     if not rates and not norms and _moved_before(log, jump, beside):
         return None  # what else changed there may have done it, and no rate is shown
     return Finding("rate_too_high", 6.0, jump, tuple(proof))
+
+
+def _of_training(series: list[tuple[Entry, float]]) -> list[tuple[Entry, float]]:
+    """Without what is pasted behind them: in a run whose entries have steps or rates, those that
+    have none are losses of a model that was loaded again."""
+    told = [(e, loss) for e, loss in series if _OF_A_STEP & e.numbers.keys()]
+    return told if 2 * len(told) > len(series) else series
 
 
 def _is_judged_better(log: Log, jump: Entry) -> bool:

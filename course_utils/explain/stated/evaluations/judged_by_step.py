@@ -16,11 +16,12 @@ _JUDGE = re.compile(
 )
 _LESS_IS_BETTER = re.compile(r"error|toxic|refus|hallucin|harm|loss", re.IGNORECASE)
 _ROW = re.compile(
-    r"^\W*(?:step|iter(?:ation)?|update|ckpt|checkpoint)[ _-]?(\d+)\b\W*"
-    r"(?:[a-z][\w -]{0,20}\W+)?(\d{1,3}(?:\.\d+)? ?%|0?\.\d+)",
+    r"^\W*(?:(?:ckpt|checkpoint)[ _-]?)?(?:(?:step|iter(?:ation)?|update)[ _-]?)?(?<=[a-z _-])"
+    r"(\d+)\b\W*(?:[a-z][\w -]{0,20}\W+)?(\d{1,3}(?:\.\d+)? ?%|0?\.\d+|\d{1,2}\.\d+(?!\S))",
     re.IGNORECASE,
 )
-FEWEST, NEXT = 3, 12  # rows; lines behind the judge's name
+_IN_PERCENT = re.compile(r"%|\bper ?cent\b", re.IGNORECASE)
+FEWEST, NEXT, HEADS = 3, 12, 3  # rows; lines behind the judge's name; those that may head them
 FALLEN = 0.67  # of its best
 SURE = 7.0
 ADVICE = (
@@ -43,6 +44,7 @@ def judged_worse_by_step(beside: Beside, log: Log) -> Iterator[Finding]:
     proof = (
         f"{rows[0][0].where} and behind it: {told}",
         f"the reward rises from {moved[0]:.3g} to {moved[1]:.3g} (first and last third)",
+        *([log.no_kl.says] if log.no_kl else []),
     )
     yield Finding("proxy_rises_alone", SURE, rows[-1][0], proof, advice=ADVICE)
 
@@ -52,8 +54,13 @@ def _judged(lines: list[Line]) -> list[tuple[Line, int, float]]:
     for at, head in enumerate(lines):
         if not _JUDGE.search(head.text) or _LESS_IS_BETTER.search(head.text):
             continue
-        matched = ((line, _ROW.match(line.text)) for line in lines[at : at + NEXT])
+        below = lines[at : at + NEXT]
+        matched = ((line, _ROW.match(line.text)) for line in below)
         rows = [(line, int(found[1]), share(found[2])) for line, found in matched if found]
+        if any(value > 1 for *_, value in rows):  # without a sign of its own
+            if not any(_IN_PERCENT.search(line.text) for line in below[:HEADS]):
+                continue
+            rows = [(line, step, value / 100) for line, step, value in rows]
         grows = all(before < now for (_, before, _), (_, now, _) in pairwise(rows))
         if grows and len(rows) >= FEWEST:
             return rows

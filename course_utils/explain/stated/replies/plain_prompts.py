@@ -27,8 +27,8 @@ MUCH, NEARLY, AGAIN, FEW = 0.4, 0.8, 2, 3  # of the replies; of the limit; times
 KNOWN, SHOWN = 8.4, 7.0
 WITHOUT_TEMPLATE = (
     "the prompts reach a chat model as plain strings, without its chat template: it takes bare "
-    "text for a text to go on with, as a base model does, so that behind its answer it writes "
-    "further questions and answers, and {how}"
+    "text for a text to go on with, as a base model does, so that it writes further questions "
+    "(behind an answer or in place of one), and {how}"
 )
 AS_MESSAGES = (
     'give the prompt as messages ([{"role": "user", "content": ...}]; in OpenRLHF '

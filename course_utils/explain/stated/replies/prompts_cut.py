@@ -50,11 +50,11 @@ FEW, NEAR, ROUNDED, MUCH = 3, 0.003, 0.01, 1.1  # rows; of the limit, twice; tim
 BOTH, SEEN, TOLD = 9.0, 8.2, 7.4
 CUT = (
     "the prompts are longer than the limit of {limit} tokens for prompts ({set}) and are cut: "
-    "{side}. So the policy answers without what it is asked, and the reward stays low whatever is "
-    "learnt"
+    "{side}. So the policy answers without a part of what it is told, and the reward stays low "
+    "whatever is learnt"
 )
-LAST_KEPT = "only the last {limit} tokens of each are kept, and what stands first (the system "
-LAST_KEPT += "prompt, the question) is gone"
+LAST_KEPT = "only the last {limit} tokens of each are kept, and what stands first (most often the "
+LAST_KEPT += "system prompt) is gone"
 FIRST_KEPT = "only the first {limit} tokens of each are kept, and what stands last (the question, "
 FIRST_KEPT += "the head of the assistant's turn) is gone"
 A_PART = "a part of each is gone"

@@ -49,6 +49,9 @@ _MIDDLE_IS_0 = re.compile(
     r"\b(?:median|p50)[_/ ]margin\b['\"]?[\s=:]{1,3}0(?:\.0+)?(?![\d.])",
     re.IGNORECASE,
 )
+_EQUAL = re.compile(
+    r"(?P<n>\d+) out of (?P<of>\d+) instances where the predictions for both options are equal"
+)
 FEW_PAIRS, MOST, NEAR = 4, 0.6, 5e-3  # rows of scores; of them; of ln 2
 PAIRS_CUT = (
     "both replies of most pairs are cut away: the rows are cut at {} tokens from the right, and "
@@ -81,7 +84,8 @@ def cut_pairs(beside: Beside, log: Log) -> Iterator[Finding]:
     limit = beside.printed("max_length") or _of_tracker(beside)
     if limit is None or not limit.number or beside.matching(_KEEPS_END):
         return
-    alike = [*_equal_scores(beside), *_are_ties(log), *_middle_margin(beside)]
+    ties = *_equal_scores(beside), *_told_equal(beside), *_are_ties(log), *_middle_margin(beside)
+    alike = list(ties)
     forks = _above(beside, limit, _FORKS)
     long = forks or (None if beside.of("max_prompt_length") else _long_prompts(beside, limit))
     if long is None or not alike:
@@ -142,6 +146,15 @@ def _equal_scores(beside: Beside) -> list[str]:
     if len(rows) < FEW_PAIRS or len(same) < MOST * len(rows):
         return []
     return [f"{same[0].where} on: {len(same)} of {len(rows)} pairs have two equal scores"]
+
+
+def _told_equal(beside: Beside) -> list[str]:
+    """TRL's warning of pairs with two equal predictions, where most are."""
+    for line, words in beside.all_matching(_EQUAL):
+        found = _EQUAL.search(words)
+        if int(found["of"]) and int(found["n"]) >= MOST * int(found["of"]):
+            return [line.says]
+    return []
 
 
 def _are_ties(log: Log) -> list[str]:
