@@ -1,0 +1,1 @@
+"""Round 76: 15 posts alone, by one author."""

@@ -1,0 +1,1 @@
+"""Round 78: 15 posts alone, by one author."""
