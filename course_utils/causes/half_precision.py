@@ -79,8 +79,7 @@ HALF_PRECISION = (
         kinds=("half_precision",),
         harm=BROKEN,
         damages="numbers",
-        explains=NOT_FINITE
-        | keys("fp16_overflow reward_nan unscale_half rate_too_high update_too_large"),
+        explains=NOT_FINITE | keys("fp16_overflow reward_nan rate_too_high update_too_large"),
         speaks_of=OF_NUMBERS,
         one_fix="load the weights in float32; fp16=True computes in float16 by itself",
         names=("optimizer's eps is 0 in float16",),
@@ -96,6 +95,7 @@ HALF_PRECISION = (
         thread="transformers#23165",
         kinds=("half_precision",),
         harm=ENDED,
+        explains=keys("half_weights"),
         names=("trainable weights in float16",),
         phrases=(Phrase(r"Attempting to unscale FP16 gradients"),),
     ),

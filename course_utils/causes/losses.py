@@ -147,6 +147,7 @@ LOSSES = (
         "how often each class is predicted",
         kinds=("rate", "collapse"),
         harm=BROKEN,
+        beside="one output",
         inferred=True,
     ),
     Cause(

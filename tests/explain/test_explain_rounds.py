@@ -123,6 +123,15 @@ NAMED = {
     "round_74/06_log": "constant_part",
     "round_74/08_log": "wrong_reference",
     "round_74/09_log": "pairs_alike",
+    "round_76/02_log": "rate_too_low",
+    "round_76/08_log": "unscale_half",
+    "round_78/04_log": "pairs_alike",
+    "round_78/05_log": "template_differs",
+    "round_78/07_log": "one_class",
+    "round_78/09_log": "rows_pooled_wrong",
+    "round_78/10_log": "rate_too_high",
+    "round_78/12_log": "schedule_ends_early",
+    "round_78/14_log": "reward_pays_junk",
 }
 ACCUSED_OF_NOTHING = (
     "round_64/04_log",
@@ -138,6 +147,8 @@ ACCUSED_OF_NOTHING = (
     "round_70/14_log",
     *("round_72/04_log", "round_72/09_log", "round_72/13_log"),
     *("round_74/03_log", "round_74/10_log", "round_74/13_log"),
+    *("round_76/05_log", "round_76/09_log", "round_76/13_log"),
+    *("round_78/06_log", "round_78/08_log", "round_78/13_log"),
     *("round_9/16_zephyr_dpo", "round_9/22_pythia_v100"),
     *("round_10/07_pasted", "round_11/05_thread", "round_11/18_thread"),
     *("round_13/02_log", "round_13/08_log", "round_13/13_log", "round_13/19_log"),
@@ -177,6 +188,9 @@ SAYS = {
     "round_72/14_log": "the TEMPLATE of the Modelfile lacks the roles",
     "round_74/06_log": "the whole solution, with ####",
     "round_74/08_log": "turns the adapter off for the reference",
+    "round_76/15_log": "they answer well in Transformers: in Ollama they get another text",
+    "round_78/07_log": "argmax over one column is 0 for every row",
+    "round_78/10_log": "the whole model is trained",
 }
 
 

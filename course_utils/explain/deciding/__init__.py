@@ -17,6 +17,7 @@ from course_utils.explain.deciding import (
     image_tokens,
     kept_reference,
     killed,
+    one_output,
     prompts,
     recited,
     resumed,
@@ -202,4 +203,5 @@ _BY_NAME: dict[str, Callable[[Finding, Beside, Log], Finding]] = {
     "names": adapter_keys.apart,
     "anchor": anchors.unheld,
     "by heart": recited.by_heart,
+    "one output": one_output.argmax_of_one,
 }

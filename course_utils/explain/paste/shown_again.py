@@ -33,16 +33,8 @@ def is_shown_again(entry: Entry, entries: list[Entry]) -> bool:
 
 
 def are_shown_again(entries: list[Entry], later: list[Entry]) -> bool:
-    """Whether each of these is one of those that follow, with its step and its loss: a progress
-    bar above the log file of the same run."""
-    by_step = {one.numbers.get("step"): one for one in later}
-    losses = [
-        (one.numbers.get("loss", math.nan), by_step[step].numbers.get("loss", math.nan))
-        for one in entries
-        if (step := one.numbers.get("step")) in by_step and step is not None
-    ]
-    is_all = len(losses) == len(entries) > 0
-    return is_all and all(math.isclose(*pair, rel_tol=ROUNDED) for pair in losses)
+    """Whether all of these are among those that follow, as a progress bar above a log file."""
+    return bool(entries) and all(is_shown_again(one, later) for one in entries)
 
 
 def is_below_a_summary(entry: Entry, entries: list[Entry]) -> bool:

@@ -36,7 +36,6 @@ from course_utils.explain.rules import (
     mean_of_means,
     measured,
     micro_batches,
-    never_right,
     no_reference,
     no_reward_model,
     nonfinite,
@@ -82,6 +81,7 @@ from course_utils.explain.rules import (
     value_clip,
     warm_up,
     whole_at_adapter_rate,
+    whole_solutions,
     without_advantage,
 )
 
@@ -103,7 +103,7 @@ BESIDE_SETTINGS = (
     *(value_clip, sorted_rows, older_in_queue, reference_reloaded, rate_at_floor),
     *(cached_replies, kept_of_another, whole_at_adapter_rate, rates),
     *(one_class_counted, rate_of_sft, softmax_floor, no_reward_model),
-    *(entropy_bonus, rows_in_blocks, never_right, cosine_scale),
+    *(entropy_bonus, rows_in_blocks, whole_solutions, cosine_scale),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,

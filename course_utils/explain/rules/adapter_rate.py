@@ -49,12 +49,16 @@ WHOLE_EPOCH = 0.9  # of the rows: long enough for a loss to fall
 LATE = 0.5  # of the epochs
 STILL = 2e-3  # the largest number of a B that has learnt next to nothing
 FOR_WHOLE = (
-    "the learning rate is that of a whole model or of preference tuning, and far too low for an "
-    "adapter: it is {rate:.2g} at most, so that a weight moves by {total} in the whole "
-    "run, and what is loaded of it says next to nothing wherever it is served"
+    "the learning rate is that of {whose}, and far too low for an adapter: it is {rate:.2g} at "
+    "most, so that a weight moves by {total} in the whole run, and {so}"
+)
+SAYS_NOTHING = "what is loaded of it says next to nothing wherever it is served"
+OF_PAIRS = (
+    "5e-6 to 5e-5 with LoRA in preference tuning: the margin must leave 0 clearly in the "
+    "first hundred steps; the reference is not at fault"
 )
 HUNDRED = (
-    "1e-4 to 2e-4 for an adapter (with warm-up): the loss must fall clearly in the first hundred "
+    "1e-4 to 2e-4 with LoRA (and warm-up): the loss must fall clearly in the first hundred "
     "steps; what serves or merges it is not at fault"
 )
 
@@ -66,7 +70,7 @@ def rate_of_a_whole_model(log: Log, beside: Beside) -> Finding | None:
     levels = thirds([value for _, value in losses])
     if named is None or len(rates) < 3 or levels is None or log.kind() == "policy":
         return None
-    if not 0 < max(rates) <= LOW or beside.matching(_WHOLE) or not levels[0] > 0:
+    if not 0 < max(rates) <= LOW or not levels[0] > 0 or _is_whole(beside, named):
         return None
     if not _is_from_its_beginning(log):
         return None
@@ -87,11 +91,21 @@ def rate_of_a_whole_model(log: Log, beside: Beside) -> Finding | None:
         *([] if steps else [f"{epochs:.3g} epochs are over"] if epochs else []),
         *moved,
     ]
+    of_pairs = log.kind() == "preference"
     why = FOR_WHOLE.format(
-        rate=max(rates), total=f"about {total:.1g}" if steps else "next to nothing"
+        whose="a whole model" if of_pairs else "a whole model or of preference tuning",
+        rate=max(rates),
+        total=f"about {total:.1g}" if steps else "next to nothing",
+        so="the policy is still next to the reference" if of_pairs else SAYS_NOTHING,
     )
-    weight = 8.0 if moved else 6.5
-    return Finding("rate_too_low", weight, entry, tuple(proof), why=why, advice=HUNDRED)
+    weight, advice = 8.0 if moved else 6.5, OF_PAIRS if of_pairs else HUNDRED
+    return Finding("rate_too_low", weight, entry, tuple(proof), why=why, advice=advice)
+
+
+def _is_whole(beside: Beside, named: Line) -> bool:
+    """Whether a line says that all weights are trained; a sentence may speak of another recipe."""
+    lines = [line for line, _ in beside.all_matching(_WHOLE)]
+    return any(is_prose(named.text) or not is_prose(line.text) for line in lines)
 
 
 def _is_from_its_beginning(log: Log) -> bool:

@@ -11,6 +11,7 @@ from course_utils.explain.paste.log import Log
 
 Rates = list[tuple[Entry, float]]
 AT_END, ALIKE, BACK = 0.02, 0.1, 0.3  # of the highest rate
+TO_THE_DIGIT = 1e-3
 FEW, MOST = 3, 8  # entries that mirror others; turns that are looked at
 OF_ALL = re.compile(r"(?<![\d/])(\d+)/(\d+)\b(?!/)")  # a step, and the steps of the run
 
@@ -26,7 +27,17 @@ def mirrored(log: Log) -> int | None:
     for at in islice(lowest(series), MOST):
         if _is_mirror(series, places, at, top) and not _is_resumed(log, series, at):
             return at
+    for at in range(2, len(series) - 2):
+        if _is_turn_of_two(series, at, top) and not _is_resumed(log, series, at):
+            return at
     return None
+
+
+def _is_turn_of_two(series: Rates, at: int, top: float) -> bool:
+    """Whether the two rates before a low one come again behind it to the digit."""
+    rates = [rate for _, rate in series[at - 2 : at + 3]]
+    same = all(math.isclose(rates[2 - k], rates[2 + k], rel_tol=TO_THE_DIGIT) for k in (1, 2))
+    return same and rates[2] <= AT_END * top and BACK * top < rates[4] > rates[3] > rates[2]
 
 
 def lowest(series: Rates) -> Iterator[int]:

@@ -37,7 +37,7 @@ _MADE_FOR = re.compile(  # a schedule's length, by its name in the code
     r"\b(?:num_training_steps|total_steps|T_max|max_steps)\s*=\s*(?P<name>[a-z_]\w*)(?![\w.(*/])"
 )
 _WARMS_UP = re.compile(r"(?:num_)?warmup(?:_steps)?['\"]?\s*[=:]\s*(\d+)")
-_CYCLES = re.compile(r"\bcycl|num_cycles|restarts?\b|triangular", re.IGNORECASE)
+_CYCLES = re.compile(r"\bcycl|num_cycles(?!\W{1,3}0?\.5\b)|restarts?\b|triangular", re.IGNORECASE)
 _NOT_ASKED = re.compile(
     r"(?:\b(?:not|no|without|never|instead of|rather than)|n't)\s+(?:[\w.\"'`-]+\s+){0,2}"
     r"[\"'`]?[\w-]*$",

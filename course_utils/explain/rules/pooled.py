@@ -14,6 +14,8 @@ _AT_THE_END = re.compile(r"(?:\b\w+(?:\([^()]*\))*|\))\[:, ?-1(?:, ?:)?\]")
 _IS_WRITTEN_TO = re.compile(r"^\s*\w+\[(?::|\.\.\.), ?-1\]\s*(?:\+=|=(?!=))")
 _OF_A_SCORE = re.compile(r"head|score|reward|value|classif|pool|\brm\b|last_hidden|probe", re.I)
 _ON_THE_LEFT = re.compile(r"padding_side['\"]?\s*[:=]\s*['\"]?left\b|\bleft[- ]?padd\w+", re.I)
+_ASKS_THE_SIDE = re.compile(r"\.padding_side\b(?!\s*=[^=])")
+_SIDE = re.compile(r"['\"]right['\"]")
 _BY_THE_MASK = re.compile(
     r"mask\w*\.(?:long\(\)\.|int\(\)\.)?(?:sum|argmin|argmax|flip)\(|sequence_lengths?\b|"
     r"last_(?:non_pad|token_ind|idx|index)|lengths? - 1",
@@ -67,7 +69,8 @@ def scored_at_padding(log: Log, beside: Beside) -> Finding | None:
         return None
     parts = sorted((*log.entries, *(line for line in beside.words)), key=place)
     code = _code(beside)
-    right, left = beside.matching(PADDED_ON_THE_RIGHT), beside.matching(_ON_THE_LEFT)
+    right = beside.matching(PADDED_ON_THE_RIGHT) or _printed_side(beside)
+    left = beside.matching(_ON_THE_LEFT)
     moved = [*_by_size(parts), *_by_neighbour(parts)]
     is_shown = code and right and not left
     if not is_shown and not (moved and (code or right) and not left):
@@ -118,6 +121,14 @@ def _code(beside: Beside) -> tuple[Line, str] | None:
             continue  # a score is put there, and not read
         if found and _OF_A_SCORE.search(line.text):
             return line, line.text.strip()[:100]
+    return None
+
+
+def _printed_side(beside: Beside) -> tuple[Line, str] | None:
+    """The side of padding as an interpreter answers it, below the question."""
+    for asked, below in pairwise(line for line in beside.words):
+        if _ASKS_THE_SIDE.search(asked.text) and _SIDE.search(below.text):
+            return below, f"{below.text.strip()} to {asked.text.strip()}"[:100]
     return None
 
 

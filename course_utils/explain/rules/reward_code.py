@@ -1,13 +1,13 @@
 """The code of a reward function, and what it paid for which answers: `rule(log, beside)`."""
 
 import re
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import Entry, Line, share
 from course_utils.explain.paste.log import Log
-from course_utils.explain.paste.numbers import listed, thirds
+from course_utils.explain.paste.numbers import change, listed, thirds
 
 _MINE = r"\w*(?:student|pred|resp|completion|content|extract|output|hyp|reply|candidate)\w*"
 _GOLD = r"\w*(?:truth|gold|sol|label|ref|target|gt|correct|expected)\w*"
@@ -15,6 +15,13 @@ _WITHIN = re.compile(
     rf"(?<!for )(?<!, )\b(?P<mine>{_MINE})(?:\.\w+\(\))*\s+in\s+{_GOLD}"
     r"(?:\.\w+\(\))*(?=\s*(?:$|:|or\b|and\b|\)))",
     re.IGNORECASE,
+)
+_ANYWHERE = re.compile(
+    rf"\b(?:str\(\s*)?{_GOLD}(?:\))?(?:\.\w+\(\))*\s+in\s+(?:{_MINE}|sol\w*|text)\b(?!\s*\[)",
+    re.IGNORECASE,
+)
+_FINAL = re.compile(
+    r"\bre\.\w+\(|\.r?split\(|r?partition\(|boxed|\bextract|\[-\d+:?\]", re.IGNORECASE
 )
 _NOT_EMPTY = (
     r"\b(?:not|len\(|if)\s*{0}\b(?!(?:\.\w+\(\))*\s+in\b)|\b{0}\s+and\b|\band\s+{0}\b(?!\s+in\b)|"
@@ -35,6 +42,7 @@ _JUDGE = re.compile(
     re.IGNORECASE,
 )
 RISEN, FALLEN, SHRUNK = 1.2, 0.8, 0.7  # of the first third; of the first score; of a length
+GROWN, ONE_WAY = 1.5, 3  # of the first third: a length; steps
 FEW, AGAIN = 6, 3  # rows; those whose mark has come before
 EMPTY_IS_WITHIN = (
     "the reward pays an answer that is a part of the right one, and an empty text is a part of "
@@ -44,6 +52,16 @@ ASK_FOR_MORE = (
     "compare the two for equality once both are cleaned, or look only for the right answer in the "
     "reply, and pay an empty answer nothing; then begin again from before the reward rose, since "
     "replies that are all paid in full have nothing left to differ in"
+)
+ANYWHERE_IS_PAID = (
+    "the reward pays each reply that has the right answer anywhere in it, so that one which lists "
+    "many answers, or names them on the way to a wrong one, is paid in full; the replies have "
+    "grown to {times:.2g} times their length while the reward rose"
+)
+LAST_ONE = (
+    "score the final answer alone (behind a mark that the prompt asks for, or the last number), by "
+    "equality of numbers, in the evaluation as well; read the longest replies, and begin again "
+    "from before they grew"
 )
 MISREAD = (
     "what reads the judge's mark reads it wrong: a mark of {} is paid {} and one of {} is paid {}, "
@@ -80,6 +98,34 @@ def pays_a_part_of_the_answer(log: Log, beside: Beside) -> Finding | None:
     weight = 8.6 if tested else 6.4
     of = ("reward_pays_junk", weight, found[0], tuple(proof), rival)
     return Finding(*of, why=EMPTY_IS_WITHIN, advice=ASK_FOR_MORE)
+
+
+def pays_the_answer_anywhere(log: Log, beside: Beside) -> Finding | None:
+    """Code that looks for the right answer anywhere in the reply; replies grow with the reward."""
+    found = beside.matching(_ANYWHERE)
+    if found is None or log.kind() != "policy" or beside.matching(_FINAL):
+        return None
+    rewards, lengths = _moves(log.values("reward")), _moves(log.values("length"))
+    if rewards is None or lengths is None or rewards[1] <= rewards[0]:
+        return None
+    if not 0 < GROWN * lengths[0] <= lengths[1]:
+        return None
+    proof = (
+        f"{found[0].where} says: {found[0].text.strip()}",
+        f"the length of replies goes from {lengths[0]:.3g} to {lengths[1]:.3g}, the reward from "
+        f"{rewards[0]:.3g} to {rewards[1]:.3g}",
+    )
+    rival = ("longer replies may be better ones: an exact test of the last answer tells",)
+    why = ANYWHERE_IS_PAID.format(times=lengths[1] / lengths[0])
+    of = ("reward_pays_junk", 6.6, found[0], proof, rival)
+    return Finding(*of, why=why, advice=LAST_ONE)
+
+
+def _moves(values: list[float]) -> tuple[float, float] | None:
+    """From where to where, by thirds; of a few entries, if all go one way."""
+    steps = [now - before for before, now in pairwise(values)]
+    one_way = len(steps) >= ONE_WAY and (min(steps) > 0 or max(steps) < 0)
+    return change(values) or ((values[0], values[-1]) if one_way else None)
 
 
 def _falls(beside: Beside) -> list[str]:
@@ -132,4 +178,4 @@ def _parts(log: Log, beside: Beside) -> list[Line | Entry]:
     return [*(line for line in beside.words), *log.entries]
 
 
-RULES_OF_SETTINGS = (pays_a_part_of_the_answer, mark_misread)
+RULES_OF_SETTINGS = (pays_a_part_of_the_answer, pays_the_answer_anywhere, mark_misread)

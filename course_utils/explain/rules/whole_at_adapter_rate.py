@@ -23,7 +23,11 @@ _ADAPTER = re.compile(
     r"\b(?:adapter|finetuning_type|train_type|tuner_type)['\"]?\s*[:= ]\s*['\"]?q?lora\b",
     re.IGNORECASE,
 )
-_SMALL = re.compile(r"(?<![\d.])\d{2,3} ?M\b|\bfrom scratch\b|\bpretraining\b", re.I)
+_ADAPTER_OFF = re.compile(r"^\s*#\s*(?:adapter|peft_type|finetuning_type)\s*:\s*q?lora\b")
+_ADAPTER_ON = re.compile(r"^\s*(?:adapter|peft_type|finetuning_type)\s*:\s*q?lora\b")
+_SMALL = re.compile(
+    r"(?<![\d.])\d{2,3} ?M\b(?! +[\w-]+\.\w)|\bfrom scratch\b|\bpretraining\b", re.I
+)
 HIGH, FEWEST, TIMES, ENDS = 8e-5, 5, 1.4, 1.1  # a rate; entries; times the loss of the start
 BROKEN = (
     "the learning rate is one for adapters (1e-4 and more) and the whole model is trained: at "
@@ -79,6 +83,9 @@ def _norms(log: Log) -> list[str]:
 def _named(beside: Beside) -> Line | None:
     """A program's line that says that all weights are trained, or a sentence, if no setting of an
     adapter stands beside it."""
+    off = beside.matching(_ADAPTER_OFF)
+    if off and not beside.matching(_ADAPTER_ON):
+        return off[0]
     lines = [line for line in beside.words if _WHOLE.search(line.text)]
     if any(not is_prose(line.text) for line, _ in beside.all_matching(_ADAPTER)):
         return None

@@ -15,7 +15,8 @@ from course_utils.explain.paste.quantiles import counted
 _OF_PROMPTS = re.compile(
     r"\bprompts?\b(?=.*\b(?:tok\w*|len\w*)\b)|^(?=.*\b(?:tok\w*|len\w*)\b)(?!.*\b(?:answers?|"
     r"repl(?:y|ies)|responses?|completions?|chosen|rejected|total|whole|full)\b)"
-    r".*\b(?:questions?|quer(?:y|ies)|contexts?|passages?|documents?|instructions?)\b|"
+    r".*\b(?:questions?|quer(?:y|ies)|contexts?|passages?|documents?|instructions?|histor(?:y|ies)|"
+    r"dialogs?|dialogues?|conversations?)\b|"
     r"\btok\w*\b[^|]*\bprompts?\b(?=\W+(?:p\d+|min|median|mean)\b)",
     re.IGNORECASE,
 )
@@ -24,7 +25,8 @@ _QUANTILE = re.compile(
     re.IGNORECASE,
 )
 _PROMPTS = re.compile(
-    r"^(?:\w+ )?(?:prompt|context|question)s?(?: (?:tok\w*|len\w*))?$", re.IGNORECASE
+    r"^(?:\w+ )?(?:prompt|context|question|history|dialog|conversation)s?(?: (?:tok\w*|len\w*))?$",
+    re.IGNORECASE,
 )
 _FORKS = re.compile(
     r"\bfirst (?:differ\w*|different|diverg\w*)|\bdiverg\w+|\bfork\w*|"
@@ -52,6 +54,7 @@ _MIDDLE_IS_0 = re.compile(
 _EQUAL = re.compile(
     r"(?P<n>\d+) out of (?P<of>\d+) instances where the predictions for both options are equal"
 )
+_DIFFERENCES = re.compile(r"^\W*(?:tensor\()?\[(?P<items>-?\d+\.\d+(?:,\s*-?\d+\.\d+){5,})\]")
 FEW_PAIRS, MOST, NEAR = 4, 0.6, 5e-3  # rows of scores; of them; of ln 2
 PAIRS_CUT = (
     "both replies of most pairs are cut away: the rows are cut at {} tokens from the right, and "
@@ -84,8 +87,10 @@ def cut_pairs(beside: Beside, log: Log) -> Iterator[Finding]:
     limit = beside.printed("max_length") or _of_tracker(beside)
     if limit is None or not limit.number or beside.matching(_KEEPS_END):
         return
-    ties = *_equal_scores(beside), *_told_equal(beside), *_are_ties(log), *_middle_margin(beside)
-    alike = list(ties)
+    alike = [
+        *(*_equal_scores(beside), *_told_equal(beside), *_differ_by_nothing(beside)),
+        *(*_are_ties(log), *_middle_margin(beside)),
+    ]
     forks = _above(beside, limit, _FORKS)
     long = forks or (None if beside.of("max_prompt_length") else _long_prompts(beside, limit))
     if long is None or not alike:
@@ -146,6 +151,18 @@ def _equal_scores(beside: Beside) -> list[str]:
     if len(rows) < FEW_PAIRS or len(same) < MOST * len(rows):
         return []
     return [f"{same[0].where} on: {len(same)} of {len(rows)} pairs have two equal scores"]
+
+
+def _differ_by_nothing(beside: Beside) -> list[str]:
+    """A printed list of differences, most of which are exactly 0."""
+    for line in beside.words:
+        if found := _DIFFERENCES.match(line.text):
+            items = [float(one) for one in found["items"].split(",")]
+            if any(items) and items.count(0.0) >= MOST * len(items):
+                return [
+                    f"{line.where}: {items.count(0.0)} of {len(items)} differences are exactly 0"
+                ]
+    return []
 
 
 def _told_equal(beside: Beside) -> list[str]:

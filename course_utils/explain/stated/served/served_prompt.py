@@ -89,13 +89,13 @@ def another_prompt(beside: Beside, log: Log) -> Iterator[Finding]:
         return
     worse = _worse([*lines, *log.entries])
     effect = [*worse, *_cut(beside), *_as_untuned(beside)]
-    if not effect:
+    if not effect and not _LOGGED.search(served[0].text):
         return
     proof = [one.says for one, _ in (trained, served)]
     shown = f"laid out as {served[1]}" if served[1] else "bare text"
     why = ANOTHER.format(trained=trained[1], served=shown)
     why += "; the weights score well elsewhere and are not to blame" if worse else ""
-    of = ("template_differs", SURE, served[0], (*proof, *effect))
+    of = ("template_differs", SURE if effect else FOLLOWS, served[0], (*proof, *effect))
     yield Finding(*of, why=why, advice=AS_LEARNT if trained[1] in PLAIN else RENDER)
 
 

@@ -16,7 +16,8 @@ _PROGRAMS = {
     "SGLang": r"sglang",
     "TGI": r"\btgi\b|text-generation-inference",
     "LM Studio": r"lm ?studio",
-    "Transformers": r"transformers|hugging ?face|\bhf\b|model\.generate|for_inference|peft|pytorch",
+    "Transformers": r"transformers|hugging ?face|\bhf\b|model\.generate|for_inference|peft|pytorch|"
+    r"notebook|colab",
 }
 _GOOD = re.compile(
     r"\b(?:good|fine|perfect(?:ly)?|correct(?:ly)?|normal(?:ly)?|works?|great|well|as expected|"
@@ -25,7 +26,7 @@ _GOOD = re.compile(
 )
 _BAD = re.compile(
     r"\b(?:garbage|gibberish|nonsense|rubbish|garbled|bad|wrong|worse|poor|broken|confused|"
-    r"infinite(?:ly)?|endless(?:ly)?|repeat\w*|never stops?|hallucinat\w*|random|degraded|"
+    r"useless|infinite(?:ly)?|endless(?:ly)?|repeat\w*|never stops?|hallucinat\w*|random|degraded|"
     r"low quality)\b|\u4e71\u7801|\u80e1\u8a00|\u91cd\u590d",
     re.IGNORECASE,
 )
@@ -41,7 +42,7 @@ _IMPORT = re.compile(r"convert|import|\bgguf\b|safetensors?|ollama create", re.I
 _RAW = re.compile(
     r"### ?(?:Response|Instruction|Assistant)|<\|im_start\|>|\[INST\]|<start_of_turn>"
 )
-_APPLIES = re.compile(r"apply_chat_template|/v1/chat/completions|\.chat\(")
+_APPLIES = re.compile(r"apply_chat_template|/v1/chat/completions|/api/chat\b|\.chat\(")
 BETWEEN = (
     "the weights are fine, since they answer well in {good}: in {bad} they get another text (chat "
     "template, start token, end of a turn) or other settings"
@@ -85,10 +86,11 @@ def _contrast(good: tuple[str, Line], bad: tuple[str, Line], lines: list[Line]) 
     names = {"good": good[0], "bad": bad[0]}
     proof = [f"{one[1].where} says: {_short(one[1])}" for one in (good, bad)]
     raw, applied = (next((x for x in lines if p.search(x.text)), None) for p in (_RAW, _APPLIES))
+    against = ["the text that each of them gives to the model is not in the log"]
     if raw and applied and raw is not applied:
         proof.append(f"{raw.where} lays the prompt out by hand, {applied.where} by a chat template")
+        against = []
     why, advice = BETWEEN.format(**names), COMPARE.format(**names)
-    against = ["the text that each of them gives to the model is not in the log"]
     if any("merg" in line.text.lower() for line in lines) and "merg" not in good[1].text.lower():
         against.append("the merge may lie between them too: ask the merged model in Transformers")
     return Finding(
