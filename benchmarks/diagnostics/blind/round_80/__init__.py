@@ -1,0 +1,1 @@
+"""Round 80: 15 posts alone, by one author."""

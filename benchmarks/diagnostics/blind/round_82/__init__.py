@@ -1,0 +1,1 @@
+"""Round 82: 15 posts alone, by one author."""
