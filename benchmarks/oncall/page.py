@@ -26,8 +26,8 @@ PROGRAMS = {
     "commonest": "puts back what most tickets of its kind share, as in the next section",
     "both": "mends as *commonest* does, and takes the first fault's class from `diagnose`",
 }
-WHEN = (
-    "Scored on 2026-11-30, with seventeen kinds of run; *commonest* and *both* have seen "
+SCORED = (
+    "Scored {when}; *commonest* and *both* have seen "
     f"{oncall_scores.NUM_SEEN} tickets of other seeds. A report on files that nobody changed "
     "counts here: a bench asks once, so that nothing can be guessed. No healthy run was among them."
 )
@@ -130,7 +130,7 @@ def _scores() -> list[str]:
         "",
         f"Of seed {oncall_scores.SEED} (`python -m benchmarks.oncall.scores`): {programs}.",
         "",
-        WHEN,
+        SCORED.format(when=oncall_scores.when()),
         "",
         *table(oncall_scores.columns(), oncall_scores.rows()),
         "",

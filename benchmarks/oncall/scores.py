@@ -10,12 +10,13 @@ import json
 import sys
 import tempfile
 from dataclasses import asdict
+from datetime import date
 from pathlib import Path
 
 from benchmarks.oncall.baselines import SEEN
 from benchmarks.oncall.restore_commonest import look
 from course_utils.files.saving import write_atomically
-from course_utils.oncall import folder
+from course_utils.oncall import folder, templates
 from course_utils.oncall.bench import drawing, running
 from course_utils.oncall.bench.score import Score, table
 from course_utils.oncall.bench.stored import Protocol
@@ -27,10 +28,23 @@ NAMES, SEED = ("nothing", "explain", "diagnose", "bisect", "commonest", "both"),
 NUM_SEEN = 140  # tickets of other seeds that the last two have looked at
 
 
+def _stored() -> dict[str, dict]:
+    return json.loads(PATH.read_text(encoding="utf-8")) if PATH.exists() else {}
+
+
 def kept() -> dict[str, list[Score]]:
     """The stored scores, by program."""
-    known = json.loads(PATH.read_text(encoding="utf-8")) if PATH.exists() else {}
-    return {name: [Score(**row) for row in rows] for name, rows in known.items()}
+    return {name: [Score(**row) for row in one["scores"]] for name, one in _stored().items()}
+
+
+def when() -> str:
+    """The day on which the programs were scored, and with how many kinds of run."""
+    days: dict[tuple[str, int], list[str]] = {}
+    for name, one in _stored().items():
+        days.setdefault((one["on"], one["kinds"]), []).append(f"*{name}*")
+    said = [(f"on {day}, with {kinds} kinds of run", who) for (day, kinds), who in days.items()]
+    apart = len(said) > 1
+    return "; ".join(f"{', '.join(who)} {told}" if apart else told for told, who in said)
 
 
 def rows() -> list[tuple[str, ...]]:
@@ -71,8 +85,8 @@ def main() -> None:
     with Trainers() as trainers:
         for name in asked.names:
             found = scored(name, asked.num, asked.limit, trainers)
-            known = {k: [asdict(s) for s in v] for k, v in kept().items()}
-            known[name] = [asdict(score) for score in found]
+            now = {"on": str(date.today()), "kinds": len(templates.names())}
+            known = _stored() | {name: now | {"scores": [asdict(score) for score in found]}}
             write_atomically(PATH, json.dumps(known, indent=1) + "\n")
 
 
