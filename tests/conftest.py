@@ -52,6 +52,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    gc.disable()  # until all is collected: it would go through what is read again and again
     by_lesson.only = config.getoption("lesson", None) or ""
 
 
@@ -91,6 +92,7 @@ def pytest_collection_finish():
     """What collection made stays: the collector of garbage need not go through it again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_sessionfinish(session):

@@ -132,6 +132,9 @@ NAMED = {
     "round_78/10_log": "rate_too_high",
     "round_78/12_log": "schedule_ends_early",
     "round_78/14_log": "reward_pays_junk",
+    "round_82/01_log": "pad_is_eos",
+    "round_82/06_log": "wrong_reference",
+    "round_82/07_log": "schedule_ends_early",
 }
 ACCUSED_OF_NOTHING = (
     "round_64/04_log",
@@ -149,6 +152,8 @@ ACCUSED_OF_NOTHING = (
     *("round_74/03_log", "round_74/10_log", "round_74/13_log"),
     *("round_76/05_log", "round_76/09_log", "round_76/13_log"),
     *("round_78/06_log", "round_78/08_log", "round_78/13_log"),
+    *("round_80/03_log", "round_80/08_log", "round_80/12_log"),
+    *("round_82/04_log", "round_82/09_log", "round_82/13_log"),
     *("round_9/16_zephyr_dpo", "round_9/22_pythia_v100"),
     *("round_10/07_pasted", "round_11/05_thread", "round_11/18_thread"),
     *("round_13/02_log", "round_13/08_log", "round_13/13_log", "round_13/19_log"),
@@ -191,6 +196,7 @@ SAYS = {
     "round_76/15_log": "they answer well in Transformers: in Ollama they get another text",
     "round_78/07_log": "argmax over one column is 0 for every row",
     "round_78/10_log": "the whole model is trained",
+    "round_80/04_log": "one process alone runs the model",
 }
 
 

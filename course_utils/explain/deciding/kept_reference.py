@@ -27,7 +27,7 @@ WITHOUT_ADAPTER = (
     "holds the policy near the model that it begins from"
 )
 MERGE_FIRST = (
-    "merge the first adapter into the base and train a new one on it (peft_config=...), or load it "
+    "merge that LoRA into the base and train a new one on it (peft_config=...), or load it "
     "twice: model.load_adapter(path, adapter_name='reference') and DPOConfig("
     "model_adapter_name='default', ref_adapter_name='reference'); then the rewards of the first "
     "step are 0 and its loss is ln 2 = 0.6931. Neither the rate nor beta is to blame"

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
@@ -30,6 +31,9 @@ _ENTERS = re.compile(
 _NEEDS_ALL = re.compile(
     r"\b(?P<call>(?:\w+\.)*(?:generate|evaluate|predict|forward))\((?!self\b)|"
     r"\b(?P<made>(?:self\.)?model)\(\*?\*?\w"
+)
+_MAKES_READY = re.compile(
+    r"\.eval\(\)|\bno_grad\b|\binference_mode\b|^\s*for\b.*:\s*$|\btok\w*[.(]|return_tensors"
 )
 SPREAD = re.compile(
     r"\bzero[-_ ]?(?:stage[-_ ]?)?3\b|(?<![a-z])stage['\"]?\s*[:=]\s*3\b|\bds_z(?:ero)?3|"
@@ -135,13 +139,14 @@ def model_on_one_rank(one: Finding, beside: Beside) -> Finding:
             continue
         if not leaves and not enters:
             continue
-        within = below if leaves else below[:1]  # a paste may have lost how far a line stands in
+        ready = len(list(takewhile(lambda one: _MAKES_READY.search(one.text), below)))
+        within = below if leaves else below[: ready + 1]  # how far a line stands in is not known
         called = next(((at, m) for at in within if (m := _NEEDS_ALL.search(at.text))), None)
         if called is None:
             continue
         call = called[1]["call"] or called[1]["made"]
         guard = line.text.strip().rstrip(":")
-        why = ONE_RANK_ALONE.format(guard=f"`{guard[:60]}`", call=call, spread=spread[1])
+        why = ONE_RANK_ALONE.format(guard=f"`{guard[:90]}`", call=call, spread=spread[1])
         told = (at.says for at in (line, called[0]))
         return replace(one, for_it=(*one.for_it, *told), why=why, advice=CALL_ON_ALL)
     return one

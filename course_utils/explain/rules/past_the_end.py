@@ -7,6 +7,7 @@ from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import Entry, Line
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said
+from course_utils.explain.paste.sentences import is_printed
 from course_utils.explain.rules.mirrors import OF_ALL, Rates, lowest, mirrored, step_of
 
 NEAR = 0.15  # of a whole: how far a share of the run may be from it
@@ -94,8 +95,11 @@ def climbs_back(log: Log, beside: Beside) -> Finding | None:
 
 
 def _asks_for_cycles(beside: Beside) -> bool:
-    """Whether a line names a schedule with cycles, other than to say that it is none."""
-    found = ((line.text, m) for line in beside.words for m in _CYCLES.finditer(line.text))
+    """Whether a line names a schedule with cycles, other than to say that it is none; the writer's
+    own words may ask whether it is one."""
+    asked = any("?" in line.text and _CYCLES.search(line.text) for line in beside.told())
+    lines = (line for line in beside.words if not asked or is_printed(line.text))
+    found = ((line.text, m) for line in lines for m in _CYCLES.finditer(line.text))
     return any(not _NOT_ASKED.search(text[: one.start()]) for text, one in found)
 
 

@@ -1,7 +1,7 @@
 """DPO and reward models: margins, accuracies, the start at ln 2."""
 
 import math
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.entries import Entry
@@ -98,9 +98,12 @@ def at_chance(log: Log) -> Finding | None:
 def wrong_reference(log: Log) -> Finding | None:
     """The first entry of DPO, known to be the first, has rewards that are not 0."""
     series = log.series("chosen_reward")
-    if not series or series[0][0] is not log.entries[0] or "rejected_reward" not in log.fields:
+    if not series or "rejected_reward" not in log.fields:
         return None
     entry, chosen = series[0]
+    before = takewhile(lambda one: one is not entry, log.entries)
+    if any({"learning_rate", "grad_norm", "epoch"} & one.numbers.keys() for one in before):
+        return None
     known = _shows_the_start(log, entry)
     rejected = entry.numbers.get("rejected_reward", 0.0)
     least = NOISE if known.startswith(entry.names.get("step", " ")) else 1.0
@@ -116,6 +119,8 @@ def _shows_the_start(log: Log, entry: Entry) -> str:
     if step is not None:
         return said(entry, "step") if step <= 1 else ""
     rates, epoch = log.values("learning_rate")[:3], entry.numbers.get("epoch", 1.0)
+    if epoch == 0 and len(rates) > 1:
+        return said(entry, "epoch")
     if len(rates) > 1 and rates[1] >= 1.5 * rates[0] and epoch <= 0.05:
         return f"the learning rate begins there: {rates[0]:.3g}, then {rates[1]:.3g}"
     return ""

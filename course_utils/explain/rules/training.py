@@ -29,7 +29,7 @@ NOT_RESTORED = (
     "the loss climbs where the run was resumed, at the rate of before: something was not restored, "
     "and no rule tells what (the optimizer's moments, the scaler, the place in the data)"
 )
-_OF_A_STEP = {"learning_rate", "grad_norm", "step", "epoch"}
+_OF_A_STEP = {"learning_rate", "grad_norm"}, {"step", "epoch"}
 _OR_BROKEN = "weights that broke in one step give a loss of 0 as well: look whether they are finite"
 
 
@@ -174,10 +174,13 @@ def climbing(log: Log, beside: Beside) -> Finding | None:
 
 
 def _of_training(series: list[tuple[Entry, float]]) -> list[tuple[Entry, float]]:
-    """Without what is pasted behind them: in a run whose entries have steps or rates, those that
-    have none are losses of a model that was loaded again."""
-    told = [(e, loss) for e, loss in series if _OF_A_STEP & e.numbers.keys()]
-    return told if 2 * len(told) > len(series) else series
+    """Without what is pasted beside them: in a run whose entries have rates, or steps, those that
+    have none are losses of another run, or of a model that was loaded again."""
+    for names in _OF_A_STEP:
+        told = [(e, loss) for e, loss in series if names & e.numbers.keys()]
+        if 2 * len(told) > len(series):
+            return told
+    return series
 
 
 def _is_judged_better(log: Log, jump: Entry) -> bool:

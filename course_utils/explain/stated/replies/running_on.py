@@ -17,11 +17,11 @@ _FULL = re.compile(
 _MOST_NEW = re.compile(r"\bmax_(?:new_)?tokens['\"]?\W{1,3}(?P<n>\d+)", re.IGNORECASE)
 _GOES_ON = re.compile(
     r"\bgoes on\b|\band so on\b|\bnew tokens (?P<n>\d+)\b|finish_?(?:reason)?\W{1,4}length|"
-    r"\bnever (?:ends?|finish\w*|emits?)\b|(?: not|n't) (?:shut up|end|finish)\b|"
+    r"\bnever (?:ends?|finish\w*|emits?|shuts? up)\b|(?: not|n't) (?:shut up|end|finish)\b|"
     r"(?: not|n't) know (?:when|where|how) to (?:stop|end|shut up)\b|"
     r"\bkeeps? (?:on )?(?:going|talking|writing)\b|\b(?:rambl\w+|runs? on|endless\w*)\b|"
     r"\b(?:infinite|never[- ]ending) (?:generation|loop|output|text|repl\w+)|"
-    r"\bexactly max_(?:new_)?tokens\b",
+    r"\b(?:exactly|(?:runs?|goes) (?:up )?to) max_(?:new_)?tokens\b",
     re.IGNORECASE,
 )
 _ALL_FULL = re.compile(  # "each reply has exactly 256 tokens", [256, 256, 256]

@@ -39,7 +39,7 @@ _KEEPS_END = re.compile(
     re.IGNORECASE,
 )
 _NAMES_BOTH = re.compile(r"(?=.*chosen)(?=.*reject)", re.IGNORECASE)
-_TWO_SCORES = re.compile(r"^\W*(-?\d+\.\d{2,})\s+(-?\d+\.\d{2,})\W*$")
+_TWO_SCORES = re.compile(r"^[^\w-]*(-?\d+\.\d{2,})\s+(-?\d+\.\d{2,})\W*$")
 _NAMED_SCORES = re.compile(
     r"\b\w*(?:chosen|better|win\w*|pos\w*)\w*\W{1,3}?([+-]?\d+\.\d{2,})\b.*?"
     r"\b\w*(?:reject\w*|worse|los\w*|neg\w*)\W{1,3}?([+-]?\d+\.\d{2,})\b",
@@ -186,6 +186,6 @@ def _are_ties(log: Log) -> list[str]:
         return []
     mean = "" if max(losses) <= math.log(2) + NEAR else f"in the mean ({fmean(losses):.4g}) "
     return [
-        f"the loss ({min(losses):.4g} to {max(losses):.4g}) is {mean}not above ln 2 = 0.6931, and "
+        f"the loss ({min(losses):.4g} to {max(losses):.4g}) is {mean}at ln 2 = 0.693 or below, and "
         f"the accuracy {fmean(hits):.3g} in the mean: most pairs are ties"
     ]

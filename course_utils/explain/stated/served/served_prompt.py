@@ -67,8 +67,8 @@ AS_LEARNT = (
 NEAR, TURNS, LOWER, SURE = 8, 5, 0.85, 8.8  # lines around; of a row; of the better score
 ANOTHER = (
     "the service asks in another form than the rows of the training have: these mark their turns "
-    "with {trained}, and the prompt of the service is {served}. So the model never sees the start "
-    "of its turn, nor writes the end that it learnt"
+    "with {trained}, and the prompt of the service is {served}. So the model does not see the "
+    "start of its turn as it learnt it"
 )
 RENDER = (
     "let the service render the messages with the tokenizer's own chat template, the system "
