@@ -1,0 +1,1 @@
+"""Round 84: 15 posts alone, by one author."""

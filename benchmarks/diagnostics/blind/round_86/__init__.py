@@ -1,0 +1,1 @@
+"""Round 86: 15 posts alone, by one author."""
