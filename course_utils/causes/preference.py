@@ -103,7 +103,8 @@ PREFERENCE = (
         instrument="inspect_batch",
         kinds=("preference",),
         harm=STILL,
-        explains=NOTHING_MOVES | keys("weight_without_gradient replies_empty rows_pooled_wrong"),
+        explains=NOTHING_MOVES
+        | keys("weight_without_gradient replies_empty rows_pooled_wrong policy_is_reference"),
         inferred=True,
         follows=OUTCOME,
         speaks_of=frozenset({"gradients", "pairs", "reference's logits", "tokens"}),

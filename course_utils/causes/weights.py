@@ -54,6 +54,7 @@ WEIGHTS = (
         thread="trl#3926",
         kinds=("adapter",),
         explains=keys("adapter_not_loaded"),
+        beside="wrapped twice",
         phrases=(
             Phrase(r"Already found a `peft_config` attribute in the model", WEAK),
             Phrase(r"modify a model with PEFT for a second time", WEAK),

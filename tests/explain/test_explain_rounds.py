@@ -135,6 +135,11 @@ NAMED = {
     "round_82/01_log": "pad_is_eos",
     "round_82/06_log": "wrong_reference",
     "round_82/07_log": "schedule_ends_early",
+    "round_84/01_log": "pad_is_eos",
+    "round_84/13_log": "proxy_rises_alone",
+    "round_86/01_log": "pairs_alike",
+    "round_86/06_log": "replies_cut",
+    "round_86/08_log": "loss_off_by_a_factor",
 }
 ACCUSED_OF_NOTHING = (
     "round_64/04_log",
@@ -154,6 +159,8 @@ ACCUSED_OF_NOTHING = (
     *("round_78/06_log", "round_78/08_log", "round_78/13_log"),
     *("round_80/03_log", "round_80/08_log", "round_80/12_log"),
     *("round_82/04_log", "round_82/09_log", "round_82/13_log"),
+    *("round_84/03_log", "round_84/08_log", "round_84/14_log"),
+    *("round_86/03_log", "round_86/09_log", "round_86/14_log"),
     *("round_9/16_zephyr_dpo", "round_9/22_pythia_v100"),
     *("round_10/07_pasted", "round_11/05_thread", "round_11/18_thread"),
     *("round_13/02_log", "round_13/08_log", "round_13/13_log", "round_13/19_log"),
@@ -197,6 +204,7 @@ SAYS = {
     "round_78/07_log": "argmax over one column is 0 for every row",
     "round_78/10_log": "the whole model is trained",
     "round_80/04_log": "one process alone runs the model",
+    "round_86/13_log": "has its prefix twice",
 }
 
 

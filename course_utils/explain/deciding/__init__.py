@@ -201,6 +201,7 @@ _BY_NAME: dict[str, Callable[[Finding, Beside, Log], Finding]] = {
     "verifier": verifiers.unparsed,
     "images": image_tokens.cut,
     "names": adapter_keys.apart,
+    "wrapped twice": adapter_keys.wrapped_twice,
     "anchor": anchors.unheld,
     "by heart": recited.by_heart,
     "one output": one_output.argmax_of_one,

@@ -23,6 +23,17 @@ _SIZE, _IS_ZERO = (
     re.compile(r"^(?:tensor\()?0(?:\.0*)?\)?$"),
 )
 _MISSING = re.compile(r"missing adapter keys|MISSING", re.IGNORECASE)
+_DOUBLED = re.compile(r"base_model\.model\.base_model\.model\.")
+LOADED_ON_ONE = (
+    "the adapter is loaded on a model that has one already (get_peft_model before): each name that "
+    "is looked for has its prefix twice, so no name of the file fits, and a new adapter with "
+    "lora_B at 0 answers as the base does"
+)
+ON_THE_BASE = (
+    "PeftModel.from_pretrained(base, path) on the bare base model, built without get_peft_model, "
+    "or model.load_adapter(path, adapter_name) on the wrapped one; take missing keys for an error. "
+    "The file is not at fault"
+)
 GROUPED = (
     "the adapter of the experts is not loaded: the file has one tensor for all experts of a layer "
     "({kept}), and the model expects one for each ({missing}); no name matches, so these stay as "
@@ -44,6 +55,15 @@ CONVERT = (
     "the model (gate and up apart, transposed where the shapes say so), or save again with a "
     "version of the trainer that does it; load, and see that no key is missing and no lora_B is 0"
 )
+
+
+def wrapped_twice(one: Finding, beside: Beside, log: Log) -> Finding:
+    """The finding where an adapter is loaded on a model that has one: the prefix stands twice."""
+    doubled = beside.matching(_DOUBLED)
+    if doubled is None:
+        return one
+    proof = (*one.for_it, f"{doubled[0].where} looks for {doubled[1]}...")
+    return replace(one, weight=8.6, for_it=proof, why=LOADED_ON_ONE, advice=ON_THE_BASE)
 
 
 def apart(one: Finding, beside: Beside, log: Log) -> Finding:

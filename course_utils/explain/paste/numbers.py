@@ -74,6 +74,18 @@ def change(values: list[float]) -> tuple[float, float] | None:
     return (levels[0], levels[2]) if abs(levels[2] - levels[0]) > least else None
 
 
+def moves(values: list[float]) -> tuple[float, float] | None:
+    """The same; of a few values, which have no thirds, the first and the last, if all go one way.
+
+    >>> moves([0.8, 0.9, 0.95, 0.98]), moves([0.8, 0.9, 0.85, 0.98])
+    ((0.8, 0.98), None)
+    """
+    values = finite(values)
+    steps = [now - before for before, now in pairwise(values)]
+    one_way = len(steps) >= 3 and (min(steps) > 0 or max(steps) < 0)
+    return change(values) or ((values[0], values[-1]) if one_way else None)
+
+
 def recovers(losses: list[float]) -> bool:
     """Whether a loss was nan before and a number again, as long as it is nan at the end or longer.
 

@@ -11,7 +11,7 @@ from course_utils.explain.paste.numbers import said, share
 
 SMALL = 1e-3
 _TOO = {True: "easy", False: "hard"}
-MOSTLY_TIED = 0.95  # of the groups
+MOSTLY_TIED = 0.9  # of the groups
 BY_CHANCE = 1e-3  # that the last steps of all entries had no group that differed
 RESIDUE = 1e-6  # of a reward_std: rounding, and not a difference between replies
 

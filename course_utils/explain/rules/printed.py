@@ -112,12 +112,14 @@ def _is_told(setting: Setting) -> bool:
 
 
 def micro_batches_summed(log: Log, beside: Beside) -> Finding | None:
-    """Training loss by evaluation loss is the printed accumulation, wherever both are known."""
-    setting, pairs = beside.number("accumulation"), _pairs(log)
-    if setting is None or (setting.number or 0) < 2 or len(pairs) < 2:
+    """Training loss by evaluation loss is an accumulation that is told, wherever both are known."""
+    settings, pairs = beside.of("accumulation"), _pairs(log)
+    if len(pairs) < 2:
         return None
     ratios = [loss / entry.numbers["eval_loss"] for entry, loss in pairs]
-    if any(abs(ratio / setting.number - 1) > NEAR for ratio in ratios):
+    told = (one for one in settings if (one.number or 0) >= 2)
+    fits = (one for one in told if all(abs(r / one.number - 1) <= NEAR for r in ratios))
+    if (setting := next(fits, None)) is None:
         return None
     entry, loss = pairs[-1]
     proof = (

@@ -1,13 +1,13 @@
 """The code of a reward function, and what it paid for which answers: `rule(log, beside)`."""
 
 import re
-from itertools import combinations, pairwise
+from itertools import combinations
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import Entry, Line, share
 from course_utils.explain.paste.log import Log
-from course_utils.explain.paste.numbers import change, listed, thirds
+from course_utils.explain.paste.numbers import listed, moves, thirds
 
 _MINE = r"\w*(?:student|pred|resp|completion|content|extract|output|hyp|reply|candidate)\w*"
 _GOLD = r"\w*(?:truth|gold|sol|label|ref|target|gt|correct|expected)\w*"
@@ -42,7 +42,7 @@ _JUDGE = re.compile(
     re.IGNORECASE,
 )
 RISEN, FALLEN, SHRUNK = 1.2, 0.8, 0.7  # of the first third; of the first score; of a length
-GROWN, ONE_WAY = 1.5, 3  # of the first third: a length; steps
+GROWN = 1.5  # times the length at first
 FEW, AGAIN = 6, 3  # rows; those whose mark has come before
 EMPTY_IS_WITHIN = (
     "the reward pays an answer that is a part of the right one, and an empty text is a part of "
@@ -105,7 +105,7 @@ def pays_the_answer_anywhere(log: Log, beside: Beside) -> Finding | None:
     found = beside.matching(_ANYWHERE)
     if found is None or log.kind() != "policy" or beside.matching(_FINAL):
         return None
-    rewards, lengths = _moves(log.values("reward")), _moves(log.values("length"))
+    rewards, lengths = moves(log.values("reward")), moves(log.values("length"))
     if rewards is None or lengths is None or rewards[1] <= rewards[0]:
         return None
     if not 0 < GROWN * lengths[0] <= lengths[1]:
@@ -119,13 +119,6 @@ def pays_the_answer_anywhere(log: Log, beside: Beside) -> Finding | None:
     why = ANYWHERE_IS_PAID.format(times=lengths[1] / lengths[0])
     of = ("reward_pays_junk", 6.6, found[0], proof, rival)
     return Finding(*of, why=why, advice=LAST_ONE)
-
-
-def _moves(values: list[float]) -> tuple[float, float] | None:
-    """From where to where, by thirds; of a few entries, if all go one way."""
-    steps = [now - before for before, now in pairwise(values)]
-    one_way = len(steps) >= ONE_WAY and (min(steps) > 0 or max(steps) < 0)
-    return change(values) or ((values[0], values[-1]) if one_way else None)
 
 
 def _falls(beside: Beside) -> list[str]:

@@ -8,6 +8,12 @@ from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.numbers import listed, margins_of, said, share, spread, trend
 from course_utils.explain.rules.preference import LN_2
 
+ALL_ALIKE = (
+    "chosen and rejected are the same tokens in each pair: their log-probs are one number, so that "
+    "the margin is 0 and nothing is learnt, whatever the rate. Code that fills both from one "
+    "object, one column for both, or a limit that cuts away where they differ does that"
+)
+ONE_TEXT = 8.0  # above what follows from it: a policy that stays its reference
 MOVES, FAR, MANY = 0.01, 0.1, 6  # of a log-prob, of rows alike and of any rows; entries
 _PRECOMPUTED = re.compile(r"precompute_ref_log_probs['\"]?\s*[=:]\s*['\"]?true", re.IGNORECASE)
 _NO_REFERENCE = re.compile(r"\bref_model['\"]?\s*[=:]\s*['\"]?none\b", re.IGNORECASE)
@@ -113,14 +119,19 @@ def same_score(log: Log) -> Finding | None:
     losses = finite(e.numbers.get("loss", LN_2) for e in same)
     if len(same) < 3 or share(same, margins) < 0.9 or max(abs(x - LN_2) for x in losses) > 1e-3:
         return None
-    if all(entry.numbers.get("chosen_reward") == 0 for entry in same):
-        return None  # policy_is_reference
     logps = [[e.numbers.get(f"{kind}_logp") for kind in ("chosen", "rejected")] for e in same]
     if any(None not in pair and pair[0] != pair[1] for pair in logps):
         return None  # the two replies differ, and each has a log-prob of its own
+    is_one_text = all(None not in pair and pair[0] for pair in logps)  # 0 is of no token
+    if all(entry.numbers.get("chosen_reward") == 0 for entry in same) and not is_one_text:
+        return None  # policy_is_reference
     key = "pairs_alike" if "chosen_reward" in log.fields else "rows_pooled_wrong"
-    proof = f"{len(same)} of {len(margins)} entries have a margin of exactly 0, the loss is ln 2"
-    return Finding(key, 6.5, same[0], (proof,))
+    proof = [f"{len(same)} of {len(margins)} entries have a margin of exactly 0, the loss is ln 2"]
+    if is_one_text:
+        shown = said(same[0], "chosen_logp", "rejected_logp")
+        proof.append(f"{same[0].where}: {shown}; the two are the same number in all of them")
+    weight = ONE_TEXT if is_one_text else 6.5
+    return Finding(key, weight, same[0], tuple(proof), why=ALL_ALIKE if is_one_text else "")
 
 
 def same_pairs(log: Log) -> Finding | None:

@@ -8,10 +8,11 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import Line, share
 from course_utils.explain.paste.log import Log
-from course_utils.explain.paste.numbers import change
+from course_utils.explain.paste.numbers import moves
 
 _JUDGE = re.compile(
-    r"\bjudge|\bhuman|\bwin[- _]?rate|\bgold\b|held[- _]?out|\beval|\bpass@|\baccuracy",
+    r"\bjudge|\bhuman|\bwin[- _]?rate|\bwins vs|\bblind\b|\bgold\b|held[- _]?out|\beval|\bpass@|"
+    r"\baccuracy",
     re.IGNORECASE,
 )
 _LESS_IS_BETTER = re.compile(r"error|toxic|refus|hallucin|harm|loss", re.IGNORECASE)
@@ -33,7 +34,7 @@ ADVICE = (
 
 def judged_worse_by_step(beside: Beside, log: Log) -> Iterator[Finding]:
     """The reward rises, and a judge who is asked at several steps likes the replies less."""
-    moved = change(log.values("reward"))
+    moved = moves(log.values("reward"))
     rows = _judged(beside.words)
     shares = [value for *_, value in rows]
     if moved is None or moved[1] <= moved[0] or not rows:
@@ -43,7 +44,7 @@ def judged_worse_by_step(beside: Beside, log: Log) -> Iterator[Finding]:
     told = ", ".join(f"step {step} {value:.3g}" for _, step, value in rows)
     proof = (
         f"{rows[0][0].where} and behind it: {told}",
-        f"the reward rises from {moved[0]:.3g} to {moved[1]:.3g} (first and last third)",
+        f"the reward rises from {moved[0]:.3g} to {moved[1]:.3g}",
         *([log.no_kl.says] if log.no_kl else []),
     )
     yield Finding("proxy_rises_alone", SURE, rows[-1][0], proof, advice=ADVICE)
