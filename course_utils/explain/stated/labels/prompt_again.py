@@ -9,7 +9,8 @@ from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 
 _SHOWS = re.compile(
-    r"(?!.*(?:generat|\bouts?\b|output|sampl))(?:\bdecode\(.*(?:(?:chosen|rejected|prompt)_)?input_ids\b|"
+    r"(?!.*(?:generat|\bouts?\b|output|sampl))"
+    r"(?:\bdecode\(.*(?:(?:chosen|rejected|prompt)_)?input_ids\b|"
     r"^\W*(?:chosen|rejected)_inputs?\s*:|^\W*inputs\s*:\s*$|"
     r".*\b(?:prompt|chosen|rejected)_(?:input_)?ids\b.*(?:decoded|as text)\b.*:?\s*$|"
     r"^\W*(?:\w+ )?(?:decoded|detokeni[sz]ed)\b.*\b(?:row|batch|example|pair|chosen|"
