@@ -148,15 +148,16 @@ config = RewardConfig(
 )
 
 # %% [markdown]
-# The next cell trains on about 800 micro-batches, which takes about 45 seconds on an idle CPU. It
-# also loads the model, because a trainer changes the model that it trains. A callback logs the last
-# step too, as a second line. What will the two lines say?
+# The next cell trains on about 800 micro-batches. It also loads the model, because a trainer changes
+# the model that it trains, and keeps two of its four layers: they fail as four do, in half the time.
+# A callback logs the last step too, as a second line. What will the two lines say?
 
 # %% tags=["digits-vary"]
 set_seed(SEED)
-base = dict(device=DEVICE, dtype="float16", seed=SEED)
+reward_model = zoo.load_reward_model(MODEL, device=DEVICE, dtype="float16", seed=SEED)
+del reward_model.model.layers[2:]
 trainer = RewardTrainer(
-    model=zoo.load_reward_model(MODEL, **base),
+    model=reward_model,
     args=config,
     train_dataset=pairs,
     processing_class=zoo.load_tokenizer(MODEL),
@@ -491,8 +492,9 @@ ex.FIX.check(fix)
 #
 # Now a run before and after the fix that is long enough to learn: batches of 8 and a learning rate
 # of 3e-3 (a learning rate in your fix is not used). The filter is off, so that the loss cannot lie.
-# The runs differ only in the fix and the seed. Each run with the fix judges 64 pairs of sums that it
-# has never seen, before and after training. What share would a head of random numbers get right?
+# The runs differ only in the fix and the seed; the run without a fix dies in its first step, so it
+# has batches of 2. Each run with the fix judges 64 pairs of sums that it has never seen, before and
+# after training. What share would a head of random numbers get right?
 
 # %%
 SEEDS = (0,) if FAST else (0, 1, 2)
@@ -514,7 +516,7 @@ def proof(change, seed):
 
 # %%
 fix_used = ex.FIX.answer
-reported = reward_trainer(**run | common)
+reported = reward_trainer(**run | common | {"per_device_train_batch_size": 2})
 reported.train()
 losses = {"as reported": training.logged(reported, "loss")}
 fixed, before, after = [], [], []

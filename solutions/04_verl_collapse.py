@@ -443,7 +443,8 @@ ex.FIX.check(fix)
 # reporters had.
 #
 # Before and after: the two runs differ in the fix only. The score of a rollout depends on its eight
-# sums. So we ask 32 others after each rollout, which are never trained on.
+# sums and on what is sampled. So after each rollout we take 32 other sums, which are never trained
+# on, and read from the logits how probable the right reply is.
 
 
 # %% tags=["nbval-ignore-output"]

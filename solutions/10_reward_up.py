@@ -120,8 +120,8 @@ def check_b(reply, gold):
     return reply == gold
 
 
-run_a = reward_up.train(check_a, max_steps=NUM_STEPS, **here)
-run_b = reward_up.train(check_b, max_steps=NUM_STEPS, **here)
+run_a = reward_up.train(check_a, max_steps=NUM_STEPS, num_held_out=400, **here)
+run_b = reward_up.train(check_b, max_steps=NUM_STEPS, num_held_out=400, **here)
 
 # %%
 proxies = {"A": run_a.log["reward"], "B": run_b.log["reward"]}
@@ -146,7 +146,7 @@ ex.WHICH_RUN.predict(my_guess)
 #
 # A reward is a **proxy**: a number that is easy to compute and that should follow the truth. In each run, a
 # second reward function with **weight 0** says whether a reply is really right. It is logged for the same
-# replies and trains nothing. In addition, each policy answered 100 **held-out** sums, which no step trains
+# replies and trains nothing. In addition, each policy answered 400 **held-out** sums, which no step trains
 # on, with greedy decoding. Do proxy and truth agree?
 
 # %% tags=["digits-vary"]
@@ -352,19 +352,15 @@ ex.MEND.check(fix)
 # %% [markdown]
 # How do you prove the fix, and how do you find such a fault in a run of your own? With an **audit**: a second
 # judge on questions that no step trains on. `TruthAudit` does that for any GRPOTrainer. Its columns
-# `right earns` and `wrong earns` are the mean rewards of right and of wrong replies. Here are 400 questions
-# for run A, and for run A with your fix:
+# `right earns` and `wrong earns` are the mean rewards of right and of wrong replies. Run A was audited
+# in section 4, on 400 questions. Here is its table, and then the one of run A with your fix:
 
 # %%
-sums = reward_up.held_out(400)
-audits = {}
 yours = ex.MEND.answer.get("reward", check_a)
-for name, check in {"A": check_a, "A, fixed": yours}.items():
-    rewards = [reward_up.reward_of(check)]
-    trainer = reward_up.grpo_trainer(rewards, max_steps=NUM_STEPS, **here)
-    judge = TruthAudit(sums, zoo.arithmetic.is_right, every=8)
-    audits[name] = judge.attach(trainer)
-    trainer.train()
+fixed = reward_up.grpo_trainer([reward_up.reward_of(yours)], max_steps=NUM_STEPS, **here)
+judge = TruthAudit(reward_up.held_out(400), zoo.arithmetic.is_right, every=8)
+audits = {"A": run_a.audit, "A, fixed": judge.attach(fixed)}
+fixed.train()
 audits["A"].table
 
 # %%

@@ -6,6 +6,7 @@ Bytes are compared, not version counters: writing through `.data` leaves those a
 import hashlib
 from collections.abc import Iterator, Mapping
 
+SCALARS = str, bytes, int, float, type(None)
 Fingerprint = dict[str, object]  # from a place such as "weight `head.bias`" to what stood there
 
 
@@ -25,18 +26,35 @@ def fingerprint(value: object, name: str) -> Fingerprint:
 def changed(before: Fingerprint, after: Fingerprint) -> str | None:
     """The first place that differs, None if there is none."""
     for place in [*before, *after]:
-        if before.get(place) != after.get(place):
-            return place
+        one, other = before.get(place), after.get(place)
+        if one != other:
+            both = isinstance(one, _Scalars) and isinstance(other, _Scalars)
+            return _where(place, one, other) if both else place
     return None
 
 
+def _where(place: str, one: "_Scalars", other: "_Scalars") -> str:
+    if len(one) != len(other):
+        return f"the length of {place}"
+    differ = (
+        number for number, items in enumerate(zip(one, other, strict=True)) if items[0] != items[1]
+    )
+    return f"{place}[{next(differ)}]"
+
+
+class _Scalars(tuple):
+    """The items of a list that holds scalars only: ids by the thousand, compared in one go."""
+
+
 def _places(value: object, name: str) -> Iterator[tuple[str, object]]:
-    if type(value).__name__ == "Todo" or isinstance(value, (str, bytes, int, float, type(None))):
+    if type(value).__name__ == "Todo" or isinstance(value, SCALARS):
         yield name, value if value == value else "nan"
     elif isinstance(value, Mapping):
         yield f"the keys of {name}", list(value)
         for key, item in value.items():
             yield from _places(item, f"{name}[{key!r}]")
+    elif isinstance(value, (list, tuple)) and all(type(item) in SCALARS for item in value):
+        yield name, _Scalars(item if item == item else "nan" for item in value)
     elif isinstance(value, (list, tuple)):
         yield f"the length of {name}", len(value)
         for number, item in enumerate(value):

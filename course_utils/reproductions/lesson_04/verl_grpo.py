@@ -12,7 +12,7 @@ from torch import Tensor
 
 from course_utils import zoo
 from course_utils.reproductions.lesson_04 import verl_formulas
-from course_utils.reproductions.lesson_04.verl_rollout import Batch, generate
+from course_utils.reproductions.lesson_04.verl_rollout import Batch, generate, right_share
 from course_utils.shown.progress_line import track
 from course_utils.shown.report import Table
 from course_utils.zoo.load import name_of_dtype
@@ -98,31 +98,28 @@ class VerlGrpo:
 
     def rollout(self) -> Batch:
         """Ask new sums, n times each, and score the replies."""
-        seed = self.settings.seed * 1000 + len(self.steps)
-        sums = zoo.arithmetic.prompts(self.settings.num_prompts, seed, level="hard")
-        return self._answer(self.actor, sums, self.generator)
-
-    def evaluate(self, model=None) -> float:
-        """Share of right replies to 32 held-out sums, sampled as in training, always alike.
-
-        Args:
-            model: `self.reference` says where the policy began; None means the policy.
-        """
-        sums = zoo.arithmetic.prompts(32, 0, level="hard", split="test")
-        generator = torch.Generator().manual_seed(0)
-        return self._answer(model or self.actor, sums, generator).scores.mean().item()
-
-    def _answer(self, model, sums, generator: torch.Generator) -> Batch:
         s = self.settings
+        sums = zoo.arithmetic.prompts(s.num_prompts, s.seed * 1000 + len(self.steps), level="hard")
         return generate(
-            model,
+            self.actor,
             self.tokenizer,
             sums,
             n=s.n,
             response_length=s.response_length,
             temperature=s.temperature,
-            generator=generator,
+            generator=self.generator,
         )
+
+    def evaluate(self, model=None) -> float:
+        """The probability that a sampled reply is the right sum and its end, over 32 held-out sums.
+
+        Read from the logits, so it has no noise of sampling. A policy with nan has 0.
+
+        Args:
+            model: `self.reference` says where the policy began; None means the policy.
+        """
+        sums = zoo.arithmetic.prompts(32, 0, level="hard", split="test")
+        return right_share(model or self.actor, self.tokenizer, sums, self.settings.temperature)
 
     def compute_log_prob(self, model, batch: Batch) -> tuple[Tensor, Tensor]:
         """Log-probs of the response tokens and the entropy there, each (B, T)."""

@@ -57,10 +57,7 @@ def generate(
 
     Positions go on through the padding, as verl's do.
     """
-    texts = tokenizer.apply_chat_template(
-        list(sums["prompt"]), add_generation_prompt=True, tokenize=False
-    )
-    texts = [text for text in texts for _ in range(n)]
+    texts = [text for text in _rendered(tokenizer, sums) for _ in range(n)]
     asked = tokenizer(texts, padding=True, return_tensors="pt").to(model.device)
     ids, mask = asked["input_ids"], asked["attention_mask"]
     positions = (mask.cumsum(-1) - 1).clamp(min=0)
@@ -88,3 +85,25 @@ def generate(
     answers = [answer for answer in sums["answer"] for _ in range(n)]
     right = [float(one) for one in map(is_right, replies, answers)]
     return Batch(ids, mask, positions, responses, torch.tensor(right, device=model.device))
+
+
+@torch.no_grad()
+def right_share(model, tokenizer, sums, temperature: float) -> float:
+    """The probability that a sampled reply is the answer and its end, as a mean over the sums."""
+    asked = tokenizer(_rendered(tokenizer, sums), padding=True, return_tensors="pt")
+    texts = [answer + tokenizer.eos_token for answer in sums["answer"]]
+    right = tokenizer(texts, padding=True, padding_side="right", return_tensors="pt")
+    ids, mask = (torch.cat([asked[k], right[k]], 1) for k in ("input_ids", "attention_mask"))
+    ids, mask = ids.to(model.device), mask.to(model.device)
+    positions = (mask.cumsum(-1) - 1).clamp(min=0)
+    logits = model(input_ids=ids, attention_mask=mask, position_ids=positions).logits.float()
+    num_right = right["input_ids"].shape[1]
+    logp_BTV = torch.log_softmax(logits[:, -num_right - 1 : -1] / temperature, dim=-1)
+    logp_BT = logp_BTV.gather(-1, ids[:, -num_right:, None])[..., 0] * mask[:, -num_right:]
+    return logp_BT.sum(1).exp().nan_to_num().mean().item()
+
+
+def _rendered(tokenizer, sums) -> list[str]:
+    return tokenizer.apply_chat_template(
+        list(sums["prompt"]), add_generation_prompt=True, tokenize=False
+    )
