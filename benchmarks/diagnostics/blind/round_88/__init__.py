@@ -1,0 +1,1 @@
+"""Round 88: 15 posts alone, by one author."""

@@ -1,0 +1,1 @@
+"""Round 90: 15 posts alone, by one author."""
