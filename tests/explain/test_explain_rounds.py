@@ -108,7 +108,7 @@ NAMED = {
     "round_64/08_log": "head_frozen",
     "round_66/02_log": "pad_is_eos",
     "round_66/03_log": "template_differs",
-    "round_66/05_log": "labels_masked",
+    "round_66/05_log": "pairs_alike",
     "round_66/08_log": "head_frozen",
     "round_66/11_log": "evaluation_rows_differ",
     "round_68/02_log": "rewards_cut",
@@ -140,6 +140,16 @@ NAMED = {
     "round_86/01_log": "pairs_alike",
     "round_86/06_log": "replies_cut",
     "round_86/08_log": "loss_off_by_a_factor",
+    "round_88/05_log": "pairs_alike",
+    "round_88/06_log": "schedule_ends_early",
+    "round_88/11_log": "thrown_about",
+    "round_88/15_log": "rate_too_high",
+    "round_90/02_log": "end_missing",
+    "round_90/06_log": "adapter_not_loaded",
+    "round_90/07_log": "template_differs",
+    "round_90/10_log": "labels_masked",
+    "round_90/11_log": "proxy_rises_alone",
+    "round_90/14_log": "rate_too_low",
 }
 ACCUSED_OF_NOTHING = (
     "round_64/04_log",
@@ -161,6 +171,8 @@ ACCUSED_OF_NOTHING = (
     *("round_82/04_log", "round_82/09_log", "round_82/13_log"),
     *("round_84/03_log", "round_84/08_log", "round_84/14_log"),
     *("round_86/03_log", "round_86/09_log", "round_86/14_log"),
+    *("round_88/03_log", "round_88/09_log", "round_88/12_log"),
+    *("round_90/03_log", "round_90/09_log", "round_90/13_log"),
     *("round_9/16_zephyr_dpo", "round_9/22_pythia_v100"),
     *("round_10/07_pasted", "round_11/05_thread", "round_11/18_thread"),
     *("round_13/02_log", "round_13/08_log", "round_13/13_log", "round_13/19_log"),
@@ -205,6 +217,8 @@ SAYS = {
     "round_78/10_log": "the whole model is trained",
     "round_80/04_log": "one process alone runs the model",
     "round_86/13_log": "has its prefix twice",
+    "round_88/11_log": "5e-7 to 1e-6",
+    "round_90/10_log": "<|im_start|>assistant",
 }
 
 

@@ -8,6 +8,7 @@ from course_utils.explain.rules import (
     cache_kept,
     cached_replies,
     checkpointed,
+    classes_forgotten,
     collapse,
     cosine_scale,
     counted,
@@ -103,7 +104,7 @@ BESIDE_SETTINGS = (
     *(value_clip, sorted_rows, older_in_queue, reference_reloaded, rate_at_floor),
     *(cached_replies, kept_of_another, whole_at_adapter_rate, rates),
     *(one_class_counted, rate_of_sft, softmax_floor, no_reward_model),
-    *(entropy_bonus, rows_in_blocks, whole_solutions, cosine_scale),
+    *(entropy_bonus, rows_in_blocks, whole_solutions, cosine_scale, classes_forgotten),
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,

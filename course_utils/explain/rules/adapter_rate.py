@@ -110,8 +110,11 @@ def _is_whole(beside: Beside, named: Line) -> bool:
 
 def _is_from_its_beginning(log: Log) -> bool:
     """Whether the paste is not the tail of a run alone, whose rate has come down by then."""
-    epochs = finite(log.values("epoch"))
-    return not epochs or epochs[0] < LATE * epochs[-1]
+    for name in ("epoch", "step"):
+        counts = finite(log.values(name))
+        if len(counts) > 1:
+            return counts[0] < LATE * counts[-1]
+    return True
 
 
 def policy_hardly_moves(log: Log, beside: Beside) -> Finding | None:

@@ -30,6 +30,7 @@ COLLAPSED = (
     "tables of tokens that are resized or trained whole",
 )
 EARLY = 0.05  # epochs: behind them a policy has moved
+FEW_AT_START, NO_MARGIN = 4, 5e-3  # entries; a reward that is next to 0
 NOISE = 0.1  # what bfloat16 and dropout make of two equal log-probs, times beta
 
 
@@ -47,6 +48,9 @@ def stuck_at_the_start(log: Log) -> Finding | None:
     if is_all and (len(same) >= 2 or same[0].numbers.get("epoch", 0.0) > EARLY):
         counted = f"{len(same)} of {len(series)} entries are like this"
         return Finding("policy_is_reference", 7.0, same[-1], (proof, counted))
+    moved = max(abs(reward) for _, reward in series)
+    if len(series) > FEW_AT_START and moved < NO_MARGIN:
+        return None  # nor does it leave that start: no reassurance
     later = "where later entries are the same, the policy does not move"
     only = later if is_all else "only where the run begins"
     return Finding("dpo_start", 3.0, same[0], (proof, only))

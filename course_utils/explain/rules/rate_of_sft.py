@@ -16,7 +16,9 @@ _ADAPTER = re.compile(
     r"\blora_?(?:r|rank|alpha)\b|\bunsloth\b|\bload_in_4bit\b|\b4[- ]?bit\b|\br=\d+", re.I
 )
 _WHOLE = re.compile(
-    r"finetuning_type['\"]?\s*[:=]\s*['\"]?full|\bfull[- ](?:dpo|fine-?tun\w*|ft)\b", re.I
+    r"finetuning_type['\"]?\s*[:=]\s*['\"]?full|\bfull[- ](?:dpo|fine-?tun\w*|ft|weights)\b|"
+    r"\buse_(?:peft|lora)\W+false",
+    re.I,
 )
 _AS_FOR_SFT = re.compile(
     r"\b(?:sft|fine-?tun\w*)\b.{0,30}\b(?:yaml|config|script|notebook|recipe|settings?|lr|rate)\b|"

@@ -42,6 +42,7 @@ _OVER = re.compile(
     re.IGNORECASE,
 )
 _OF_ALL = re.compile(r"(?<![\d.])(\d+) ?/ ?(\d{2,})(?![\d.])")  # of a step, with the last one
+_FULL_BAR = re.compile(r"\b100%\|.*\| (?P<n>\d{2,})/(?P=n) \[")  # of tqdm, at its end
 FEW, AT_END, STAYS, LONGER = 6, 0.95, 0.9, 2.0  # entries; of the steps; of the peak; times
 BELOW_PEAK = (
     "the warm-up is longer than the run: it is {warm} ticks of the schedule long, and the run "
@@ -66,7 +67,9 @@ def counted_in_other_steps(log: Log, beside: Beside) -> Finding | None:
     """A run that is over, and a warm-up or a schedule that is not."""
     series = [(e, v) for e, v in log.series("learning_rate") if math.isfinite(v) and v > 0]
     last = max((e.numbers.get("step", 0.0) for e in log.entries), default=0.0)
-    over = _is_over(log, beside, last)
+    bar = None if last else beside.first(_FULL_BAR)
+    last = plain_number(bar[1]["n"]) if bar else last
+    over = bar[0].says if bar else _is_over(log, beside, last)
     if len(series) < FEW or not last or not over:
         return None
     rates = [rate for _, rate in series]

@@ -47,6 +47,7 @@ from course_utils.explain.stated.labels.shown_lists import end_without_label
 from course_utils.explain.stated.labels.shown_rows import rows_without_label, shown_rows
 from course_utils.explain.stated.labels.tails_shown import tail_without_end
 from course_utils.explain.stated.labels.tools_in_mask import tools_in_the_mask
+from course_utils.explain.stated.labels.unended_text import text_without_end
 from course_utils.explain.stated.replies.clip_range import narrow_for_tokens
 from course_utils.explain.stated.replies.found_somewhere import found_somewhere
 from course_utils.explain.stated.replies.one_of_several import reaches_one
@@ -88,7 +89,11 @@ from course_utils.explain.stated.rows.split_after import split_after_copies
 from course_utils.explain.stated.rows.tokens_kept import kept_without_the_tokenizer
 from course_utils.explain.stated.rows.two_starts import two_starts
 from course_utils.explain.stated.served.adapter_of_zeros import saved_before_it_learnt
-from course_utils.explain.stated.served.measured_base import adapter_is_off, base_is_measured
+from course_utils.explain.stated.served.measured_base import (
+    adapter_is_off,
+    base_generates,
+    base_is_measured,
+)
 from course_utils.explain.stated.served.merged_and_adapter import put_on_twice
 from course_utils.explain.stated.served.merged_by_hand import merged_at_another_scale
 from course_utils.explain.stated.served.merged_nothing import merged_nothing
@@ -167,6 +172,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     mark_in_no_row,
     ends_cut,
     tail_without_end,
+    text_without_end,
     cut_at_own_length,
     remembered_without_the_reply,
     kept_without_the_tokenizer,
@@ -219,6 +225,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     no_name_matches,
     adapter_is_off,
     base_is_measured,
+    base_generates,
     worst_taken_for_best,
     none_is_counted,
     same_part_judged,

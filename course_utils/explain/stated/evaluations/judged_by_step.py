@@ -21,6 +21,12 @@ _ROW = re.compile(
     r"(\d+)\b\W*(?:[a-z][\w -]{0,20}\W+)?(\d{1,3}(?:\.\d+)? ?%|0?\.\d+|\d{1,2}\.\d+(?!\S))",
     re.IGNORECASE,
 )
+_WINS = re.compile(
+    r"^\W*(?:step|iter\w*|update|ckpt|checkpoint)[ _-]?(?P<step>\d+)\b.*?"
+    r"\bwins?\W{1,3}(?P<win>\d+)\b"
+    r"(?:.*?\b(?:ties?|draws?)\W{1,3}(?P<tie>\d+)\b)?.*?\blos[est]+\W{1,3}(?P<lose>\d+)\b",
+    re.IGNORECASE,
+)
 _IN_PERCENT = re.compile(r"%|\bper ?cent\b", re.IGNORECASE)
 FEWEST, NEXT, HEADS = 3, 12, 3  # rows; lines behind the judge's name; those that may head them
 FALLEN = 0.67  # of its best
@@ -35,7 +41,7 @@ ADVICE = (
 def judged_worse_by_step(beside: Beside, log: Log) -> Iterator[Finding]:
     """The reward rises, and a judge who is asked at several steps likes the replies less."""
     moved = moves(log.values("reward"))
-    rows = _judged(beside.words)
+    rows = _judged(beside.words) or _compared(beside.words)
     shares = [value for *_, value in rows]
     if moved is None or moved[1] <= moved[0] or not rows:
         return
@@ -48,6 +54,16 @@ def judged_worse_by_step(beside: Beside, log: Log) -> Iterator[Finding]:
         *([log.no_kl.says] if log.no_kl else []),
     )
     yield Finding("proxy_rises_alone", SURE, rows[-1][0], proof, advice=ADVICE)
+
+
+def _compared(lines: list[Line]) -> list[tuple[Line, int, float]]:
+    """The share of comparisons that are won, by step, a tie as half of one."""
+    matched = [(line, found) for line in lines if (found := _WINS.match(line.text))]
+    rows = []
+    for line, found in matched:
+        win, tie, lose = (int(found[name] or 0) for name in ("win", "tie", "lose"))
+        rows.append((line, int(found["step"]), (win + tie / 2) / max(1, win + tie + lose)))
+    return rows if len(rows) >= FEWEST else []
 
 
 def _judged(lines: list[Line]) -> list[tuple[Line, int, float]]:

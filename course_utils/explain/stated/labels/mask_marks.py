@@ -18,6 +18,7 @@ _MARK = re.compile(
     r"[=:]\s*[rbf]?['\"](?P<mark>[^'\"]+)['\"]",
     re.IGNORECASE,
 )
+_ANY_PART = re.compile(r"\b(?:instruction|user|prompt)_(?:part|template)\s*=")
 _ASKS_TO_MASK = re.compile(
     r"\b(?:mask_prompt|train_on_completions_only|completion_only_loss|assistant_only_loss|"
     r"train_on_responses_only|mask_inputs|only_completion|roles_to_train)\b['\"]?\s*[=:(]\s*['\"]?"
@@ -131,7 +132,8 @@ def mark_in_no_row(beside: Beside, log: Log) -> Iterator[Finding]:
     if not begins or len(losses) < FEW or any(math.isfinite(x) and x for x in losses):
         return
     rows = [(line, m) for line in lines if (m := _TURN.search(line.text)) and line is not mark[0]]
-    if not rows or any(begins in line.text for line in lines if line is not mark[0]):
+    others = [line for line in lines if not _ANY_PART.search(line.text)]
+    if not rows or any(begins in line.text for line in others if line is not mark[0]):
         return
     (line, found), entry = rows[-1], log.series("loss")[0][0]
     names = [n for n in ("loss", "grad_norm", "token_accuracy") if n in entry.numbers]

@@ -9,7 +9,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside, Setting
 from course_utils.explain.paste.entries import Line, plain_number
 from course_utils.explain.paste.log import Log, finite
-from course_utils.explain.paste.numbers import margins_of
+from course_utils.explain.paste.numbers import margins_of, said
 from course_utils.explain.paste.quantiles import counted
 
 _OF_PROMPTS = re.compile(
@@ -89,10 +89,10 @@ def cut_pairs(beside: Beside, log: Log) -> Iterator[Finding]:
         return
     alike = [
         *(*_equal_scores(beside), *_told_equal(beside), *_differ_by_nothing(beside)),
-        *(*_are_ties(log), *_middle_margin(beside)),
+        *(*_are_ties(log), *_middle_margin(beside), *_of_nothing(log)),
     ]
     forks = _above(beside, limit, _FORKS)
-    long = forks or (None if beside.of("max_prompt_length") else _long_prompts(beside, limit))
+    long = forks or (None if _keeps_room(beside, limit) else _long_prompts(beside, limit))
     if long is None or not alike:
         return
     line, name, tokens = long
@@ -101,6 +101,21 @@ def cut_pairs(beside: Beside, log: Log) -> Iterator[Finding]:
     why, advice = (FORKS_CUT, LATER_CUT) if forks else (PAIRS_CUT, LONGER_PAIRS)
     why = why.format(limit.value, part, f"{tokens:g}")
     yield Finding("pairs_alike", 8.8, line, proof, why=why, advice=advice)
+
+
+def _keeps_room(beside: Beside, limit: Setting) -> bool:
+    """Whether prompts have a limit of their own, below that of the rows."""
+    return any((one.number or 0) < (limit.number or 0) for one in beside.of("max_prompt_length"))
+
+
+def _of_nothing(log: Log) -> list[str]:
+    """Log-probs of both replies that are exactly 0, sums over no token."""
+    series = log.series("chosen_logp")
+    if not series or any(log.values("chosen_logp") + log.values("rejected_logp")):
+        return []
+    return [
+        f"{said(series[0][0], 'chosen_logp')}, and 0 in all entries: no token of a reply is left"
+    ]
 
 
 def _of_tracker(beside: Beside) -> Setting | None:

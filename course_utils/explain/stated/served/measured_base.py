@@ -17,7 +17,21 @@ _EVALUATES = re.compile(
 )
 _NAMES_ADAPTER = re.compile(r"\bpeft=|\blora_local_path|\bmerge\w*\b", re.IGNORECASE)
 _ADAPTER = re.compile(r"\badapter_(?:config|model)\b|\bq?lora\b|\bpeft\b", re.IGNORECASE)
+_FILES = re.compile(r"^\W*checkpoint_dir\s*:\s*(?P<folder>\S+)", re.MULTILINE)
+_SAVED = re.compile(r"\bcheckpoint of size\b.*\bsaved to\b.*", re.IGNORECASE)
+_TUNE_RUNS = re.compile(
+    r"\btune run (?:\S+ )*?(?:generate|eleuther_eval|dev/generate_v2)\b.*", re.IGNORECASE
+)
 SURE = 8.0
+FROM_BASE = (
+    "the model that generates is loaded from {folder}, the folder from which the training began, "
+    "and not from what it saved: what answers is the base, whatever was trained"
+)
+LOAD_IT = (
+    "let checkpoint_dir and checkpoint_files of the config of the generation name what the run "
+    "wrote ({saved}the ft-model or adapter files of its last epoch), and ask again; rank, rate "
+    "and modules of the adapter can be judged after that"
+)
 NOT_NAMED = (
     "the evaluation loads the base ({base}) and names no adapter, so that what is measured is the "
     "base and not what was trained"
@@ -49,6 +63,20 @@ def base_is_measured(beside: Beside, log: Log) -> Iterator[Finding]:
         proof = (line.says, *alike)
         why = NOT_NAMED.format(base=named["base"])
         yield Finding("adapter_not_loaded", SURE, line, proof, why=why, advice=GIVE_IT)
+
+
+def base_generates(beside: Beside, _log: Log) -> Iterator[Finding]:
+    """Two configs of torchtune, of the training and of what generates, that load one folder."""
+    runs = beside.matching(_TUNE_RUNS)
+    loaded = [(one, m["folder"]) for one in beside.words if (m := _FILES.match(one.text))]
+    if runs is None or len(loaded) < 2 or loaded[0][1] != loaded[-1][1]:
+        return
+    line, folder = loaded[-1]
+    saved = beside.matching(_SAVED)
+    proof = (loaded[0][0].says, line.says, f"{runs[0].where} says: {runs[1].strip()}")
+    at = f"{saved[0].where} shows where: " if saved else ""
+    why, advice = FROM_BASE.format(folder=folder), LOAD_IT.format(saved=at)
+    yield Finding("adapter_not_loaded", SURE, line, proof, why=why, advice=advice)
 
 
 def adapter_is_off(beside: Beside, log: Log) -> Iterator[Finding]:

@@ -19,7 +19,7 @@ _FORMS = {  # what begins a turn
         r"\b(?:Human|User|Question|Q|Input)\s?:.*\b(?:Assistant|Answer|A|Bot|AI|Output)\s?:"
     ),
 }
-_ASKS = re.compile(r"^\W*(?:Human|User|Question)\s?:")
+_ASKS = re.compile(r"^\W*(?:<\|\w+\|>|<\w+>)?\W*(?:Human|User|Question)\s?:")
 _TRAINED = re.compile(
     r"\btrain\w*[ _-](?:example|row|sample|text|prompt)s?\b|^\W*inputs\s*:|"
     r"\bdecode\(.*input_ids|^\W*(?:\{\s*)?['\"]?text['\"]?\s*:|\brows\s*:|\bds\[|\btrain\w*\[",

@@ -1,0 +1,1 @@
+"""Round 92: 15 posts alone, by one author."""
