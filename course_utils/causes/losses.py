@@ -60,8 +60,8 @@ LOSSES = (
         "loss_off_by_a_factor",
         "the training loss is a whole multiple of the evaluation loss: micro-batches "
         "are summed where they should be averaged",
-        "divide by num_items_in_batch in compute_loss; older transformers and trl add them up: "
-        "update",
+        "in a compute_loss of your own, sum over the tokens (reduction='sum') and divide by "
+        "num_items_in_batch; older transformers and trl add them up: update",
         "the loss with gradient_accumulation_steps=1",
         lesson="08_batch_loss",
         met="factor",
