@@ -1,0 +1,1 @@
+"""Round 96: 15 posts alone, by one author."""
