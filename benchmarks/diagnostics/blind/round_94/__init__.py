@@ -1,0 +1,1 @@
+"""Round 94: 15 posts alone, by one author."""
