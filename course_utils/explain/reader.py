@@ -10,6 +10,7 @@ from course_utils.causes import ranked
 from course_utils.causes.cause import CERTAIN, LATER, WARNED, WEAK, keys
 from course_utils.explain import stated
 from course_utils.explain.answer import Answer
+from course_utils.explain.asking import answers
 from course_utils.explain.deciding import decided
 from course_utils.explain.finding import Finding
 from course_utils.explain.in_force import with_what_is_in_force
@@ -140,7 +141,7 @@ def _found(log: Log, heard: Heard, beside: Beside) -> list[Finding]:
     if not log.entries and (skips := scaler_skips(log)):
         found.append(skips)
     found += [one for one in heard.findings(log) if not _is_answered(one, log, beside)]
-    found += [*spoken(beside), *(one for rule in stated.RULES for one in rule(beside, log))]
+    found += [*spoken(beside), *answers(stated.RULES, beside, log)]
     if _is_silent(found):
         found += garbled_once_saved(beside, log)
     found = beside_a_sound_run([decided(one, beside, log) for one in found], log, beside)

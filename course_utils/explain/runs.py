@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from course_utils.causes.shared import NOT_FINITE
+from course_utils.explain.asking import answers
 from course_utils.explain.deciding import decided
 from course_utils.explain.deciding.engines import by_temperature
 from course_utils.explain.finding import AFTER_IT, Finding
@@ -21,9 +22,8 @@ MAX_NAMED = 3
 def shown_by(log: Log, beside: Beside) -> list[Finding]:
     """What the numbers of a run show, alone and beside its settings."""
     if not log.entries:
-        return [one for rule in WITHOUT_ENTRIES if (one := rule(log, beside)) is not None]
-    found = [one for rule in RULES if (one := rule(log)) is not None]
-    found += [one for rule in RULES_OF_SETTINGS if (one := rule(log, beside)) is not None]
+        return answers(WITHOUT_ENTRIES, log, beside)
+    found = [*answers(RULES, log), *answers(RULES_OF_SETTINGS, log, beside)]
     return [_from_its_beginning(log, one) for one in found]
 
 

@@ -11,8 +11,9 @@ A_HUNDREDTH = 0.01
 
 
 def said(entry: Entry, *names: str) -> str:
-    """Numbers of an entry under the log's own names, such as "grad_norm nan"."""
-    return ", ".join(f"{entry.names.get(n, n)} {entry.numbers[n]:.4g}" for n in names)
+    """Those of the numbers that an entry has, under the log's own names, such as "grad_norm nan"."""
+    held = (name for name in names if name in entry.numbers)
+    return ", ".join(f"{entry.names.get(n, n)} {entry.numbers[n]:.4g}" for n in held)
 
 
 def margins_of(log: Log) -> list[tuple[Entry, float]]:
