@@ -149,13 +149,13 @@ config = RewardConfig(
 
 # %% [markdown]
 # The next cell trains on about 800 micro-batches. It also loads the model, because a trainer changes
-# the model that it trains, and keeps two of its four layers: they fail as four do, in half the time.
+# the model that it trains, and keeps one of its four layers, which fails as four do and is faster.
 # A callback logs the last step too, as a second line. What will the two lines say?
 
 # %% tags=["digits-vary"]
 set_seed(SEED)
 reward_model = zoo.load_reward_model(MODEL, device=DEVICE, dtype="float16", seed=SEED)
-del reward_model.model.layers[2:]
+del reward_model.model.layers[1:]
 trainer = RewardTrainer(
     model=reward_model,
     args=config,
