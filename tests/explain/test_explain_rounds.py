@@ -150,6 +150,11 @@ NAMED = {
     "round_90/10_log": "labels_masked",
     "round_90/11_log": "proxy_rises_alone",
     "round_90/14_log": "rate_too_low",
+    "round_92/03_log": "head_frozen",
+    "round_94/01_log": "rewards_cut",
+    "round_94/10_log": "entropy_runs",
+    "round_94/14_log": "labels_constant",
+    "round_96/13_log": "new_tokens_untrained",
 }
 ACCUSED_OF_NOTHING = (
     "round_64/04_log",
@@ -173,6 +178,9 @@ ACCUSED_OF_NOTHING = (
     *("round_86/03_log", "round_86/09_log", "round_86/14_log"),
     *("round_88/03_log", "round_88/09_log", "round_88/12_log"),
     *("round_90/03_log", "round_90/09_log", "round_90/13_log"),
+    *("round_92/02_log", "round_92/07_log", "round_92/11_log"),
+    *("round_94/04_log", "round_94/09_log", "round_94/13_log"),
+    *("round_96/05_log", "round_96/09_log", "round_96/14_log"),
     *("round_9/16_zephyr_dpo", "round_9/22_pythia_v100"),
     *("round_10/07_pasted", "round_11/05_thread", "round_11/18_thread"),
     *("round_13/02_log", "round_13/08_log", "round_13/13_log", "round_13/19_log"),

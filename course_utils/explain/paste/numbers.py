@@ -11,7 +11,7 @@ A_HUNDREDTH = 0.01
 
 
 def said(entry: Entry, *names: str) -> str:
-    """Those of the numbers that an entry has, under the log's own names, such as "grad_norm nan"."""
+    """The numbers that an entry has of these, under its own names, such as "grad_norm nan"."""
     held = (name for name in names if name in entry.numbers)
     return ", ".join(f"{entry.names.get(n, n)} {entry.numbers[n]:.4g}" for n in held)
 

@@ -54,6 +54,8 @@ def ended_by_another_token(log: Log, beside: Beside) -> Finding | None:
     longest = max(entry.numbers["longest"] for entry in both)
     if not math.isfinite(longest) or longest >= NEAR * limit.number:
         return None
+    if len({entry.numbers["longest"] for entry in both}) == 1:
+        return None  # cut at another limit, which is not shown
     masked = next(iter(beside.all_matching(_MASKED)), None)
     why, advice = ANOTHER_END
     proof = (

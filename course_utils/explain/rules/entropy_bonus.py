@@ -10,7 +10,7 @@ from course_utils.explain.rules.drift import entropy_runs
 
 _PAID = re.compile(
     r"\b(?:entropy_(?:coeff?|coefficient|loss_coef|bonus|weight)|ent_coef)['\"]?"
-    r"(?:\s*[=:]\s*|\s+)['\"]?(?P<n>0?\.\d+|\d(?:\.\d+)?e-\d+|[1-9]\d*(?:\.\d+)?)(?![\d.]*\w)",
+    r"(?:\s*[=:]\s*|\s+)['\"]?(?:0(?:\.0+)?\s*(?:->|\u2192|to)\s*)?(?P<n>0?\.\d+|\d(?:\.\d+)?e-\d+|[1-9]\d*(?:\.\d+)?)(?![\d.]*\w)",
     re.IGNORECASE,
 )
 _NO_KL = re.compile(
@@ -26,7 +26,7 @@ PAID = (
 )
 WITHOUT = ", and no KL term holds it"
 LEAVE_OUT = (
-    "entropy_coeff=0 (or a tenth, with a floor at which it is switched off), and a small KL to the "
+    "switch the bonus off (or take a tenth, with a floor at which it ends), and a small KL to the "
     "reference if it still climbs; go on from a checkpoint before the entropy turned up"
 )
 SURE = 9.2

@@ -89,7 +89,7 @@ def few_elements_change(log: Log, beside: Beside) -> Finding | None:
     arrive = _gradients(log, beside)
     if not few or not arrive:
         return None
-    proof = (f"{kept[0].where} says: {kept[1]}; the rate is {rate:.2g} at most", few, arrive)
+    proof = (f"{kept[0].where} says: {kept[1]}; the highest rate shown is {rate:.2g}", few, arrive)
     advice = KEEP_FLOAT32 + LARGER_HIDES
     return Finding("rounding_swallows", 8.6, kept[0], proof, why=ROUNDED, advice=advice)
 

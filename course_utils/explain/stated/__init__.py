@@ -24,7 +24,11 @@ from course_utils.explain.stated.evaluations.read_in_part import number_read_in_
 from course_utils.explain.stated.labels.cut_ends import ends_cut
 from course_utils.explain.stated.labels.cut_rows import cut_rows
 from course_utils.explain.stated.labels.image_prompts import counted_without_the_images
-from course_utils.explain.stated.labels.label_types import not_masked, text_as_bool
+from course_utils.explain.stated.labels.label_types import (
+    not_masked,
+    number_for_a_bool,
+    text_as_bool,
+)
 from course_utils.explain.stated.labels.labels_counted import none_is_counted
 from course_utils.explain.stated.labels.learnt_ends import another_end
 from course_utils.explain.stated.labels.listed_rows import end_hidden_as_padding
@@ -156,6 +160,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     cut_rows,
     cut_pairs,
     text_as_bool,
+    number_for_a_bool,
     opened_by_the_prompt,
     defaults_of_the_model,
     end_without_label,

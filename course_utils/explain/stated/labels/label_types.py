@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import Line, plain_number
+from course_utils.explain.paste.entries import MAX_QUOTE, Line, plain_number
 from course_utils.explain.paste.log import Log, finite
 
 _COLUMN = re.compile(
@@ -49,6 +49,18 @@ _ALL_TEXT = re.compile(
 )
 _FLOORED = re.compile(r"(?:un)?desirable_weight in \[[\d.]+, [\d.]+\](?:.{0,40}\])?")
 _NO_BAD_ROW = re.compile(r"\b0 (?:undesirable|negative|bad|rejected)\b(?: \w+)?", re.IGNORECASE)
+_KTO = re.compile(r"\bKTO(?:Trainer|Config)\b|--?loss_type\W+kto\b")
+_LABEL_NUMBER = re.compile(
+    r"['\"]label['\"]\s*:\s*Value\((?:dtype=)?['\"](?:u?int|float)\d+['\"].{0,12}"
+)
+NOT_A_BOOL = (
+    "the labels are numbers, and KTO sorts the rows by `label is True` and `label is False`: a 1 "
+    "is neither, so both sets are empty, and the loss is the mean of nothing: nan, or 0 in the log"
+)
+CAST_TO_BOOL = (
+    "cast the column to bool (ds.cast_column('label', Value('bool'))), see that rewards of chosen "
+    "and rejected rows are logged, and begin anew"
+)
 ALWAYS_TRUE = (
     'the labels are text, and bool() of a text is True unless it is empty: bool("{value}") is True '
     "as well, so that each row is learnt as a good one, also those that were voted down"
@@ -83,6 +95,20 @@ def not_masked(beside: Beside, log: Log) -> Iterator[Finding]:
         )
         yield Finding("mask_not_kept", SURE, line, proof, why=why)
         return
+
+
+def number_for_a_bool(beside: Beside, log: Log) -> Iterator[Finding]:
+    """KTO with labels that are numbers, and a loss of 0 or nan: neither set has a row."""
+    kto, column = beside.matching(_KTO), beside.matching(_LABEL_NUMBER)
+    losses = [value for _, value in log.series("loss")]
+    if kto is None or column is None or not losses or any(map(math.isfinite, filter(None, losses))):
+        return
+    no_reward = not log.fields & {"chosen_reward", "rejected_reward"}
+    proof = [f"{line.where} says: {words.strip()[:MAX_QUOTE]}" for line, words in (column, kto)]
+    proof += ["no reward of chosen or rejected rows is logged"] if no_reward else []
+    yield Finding(
+        "labels_constant", SURE, column[0], tuple(proof), why=NOT_A_BOOL, advice=CAST_TO_BOOL
+    )
 
 
 def _of_steps(beside: Beside, log: Log) -> tuple[Line, str] | None:

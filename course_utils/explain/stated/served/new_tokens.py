@@ -44,6 +44,7 @@ _TRAINS_TABLE = re.compile(
 _ASKS_TABLE = re.compile(
     r"(?=.*(?:get_(?:in|out)put_embeddings|embed_tokens|\bwte\b|lm_head))(?=.*requires_grad)", re.I
 )
+_LOADS = re.compile(r"\bPeftModel\w*\.from_pretrained\(|\.load_adapter\(")
 _ASKS_CHANGE = re.compile(r"(?=.*(?:\.abs\(\)|norm\())(?=.*(?:\[-\d+:\]|new|row|emb))")
 _TOLD_NO_CHANGE = re.compile(
     r"(?=.*\b(?:embed\w*|rows?|lm_head|wte)\b).*(?:\|[^|]*\s-\s[^|]*\||\b(?:change\w*|moved?|delta|diff\w*)\b)"
@@ -96,7 +97,7 @@ def new_tokens_left(beside: Beside, log: Log) -> Iterator[Finding]:
     alike, chance = _alike(lines), two_at_a_guess(log)
     parts = sorted([*lines, *log.entries], key=place)
     rest = [*rows_as_they_were(parts), *(chance or at_a_guess(parts))]
-    shown = [*_frozen(lines), *_unchanged(lines), *alike, *rest]
+    shown = [*_frozen(lines), *_unchanged(lines), *alike, *rest, *_drawn_again(lines)]
     is_resized = added[1].startswith("resize_token_embeddings")
     if is_resized and (
         not shown or any(_PADDING_ALONE.match(m[1]) for m in _matches(lines, _ADDED))
@@ -144,6 +145,15 @@ def _unchanged(lines: list[Line]) -> list[str]:
         if _ASKS_CHANGE.search(line.text) and _NO_CHANGE.match(below.text):
             return [f"{below.where}: the change of these rows is {below.text.strip()}"]
     return []
+
+
+def _drawn_again(lines: list[Line]) -> list[str]:
+    """A table that is made larger in the training, and once more for the adapter that is loaded."""
+    larger = [line for line in lines if "resize_token_embeddings(" in line.text]
+    loads = [line for line in lines if _LOADS.search(line.text)]
+    if len(larger) < 2 or not any(place(larger[-1]) < place(one) for one in loads):
+        return []
+    return [f"{larger[-1].where} makes the loaded table larger again: its new rows are new draws"]
 
 
 def _alike(lines: list[Line]) -> list[str]:
