@@ -79,7 +79,8 @@ def _clipped_while_scaled(rows: list[Row], beside: Beside) -> Found:
         if row.is_block:
             scaled = clipped = None
         for name, call in row.calls.items():
-            owner = written(getattr(call.func, "value", None)).lower()
+            holder = call.func.value if isinstance(call.func, ast.Attribute) else None
+            owner = written(holder).lower()
             if name == "scale" and "scaler" in owner:
                 scaled, clipped = row.line, None
             elif name == "unscale_":
