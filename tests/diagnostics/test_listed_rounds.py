@@ -30,6 +30,7 @@ from benchmarks.diagnostics.blind.round_35 import listed as round_35
 from benchmarks.diagnostics.blind.round_37 import listed as round_37
 from benchmarks.diagnostics.blind.round_39 import listed as round_39
 from benchmarks.diagnostics.blind.round_41 import listed as round_41
+from benchmarks.diagnostics.blind.round_43 import listed as round_43
 from course_utils.diagnostics import diagnose
 
 NAMED = {
@@ -358,6 +359,15 @@ NAMED = {
     "siskin_41": "new_tokens_untrained",
     "avocet_41": "optimizer_holds_others",
     "drava_41": "worst_is_kept",
+    # round 43
+    "ebro_43": "pad_is_eos",
+    "siskin_43": "template_differs",
+    "neretva_43": "reward_of_other_row",
+    "wryneck": "tags_misplaced",
+    "oder_43": "decoder_reads_labels",
+    "plover_43": "new_tokens_untrained",
+    "whimbrel": "schedule_ends_early",
+    "orinoco": "labels_shape",
 }
 LEFT = {
     *("reward_ratings", "lora_two_stages", "lm_from_cluster_weights", "dpo_sums"),
@@ -373,13 +383,14 @@ LEFT = {
     *("sesia", "tamar_31", "garonne", "tisza_33"),
     *("garonne_35", "loire_35", "shin", "affric"),
     *("neman_39", "loire_39", "minho_39", "vltava_39", "neckar", "linnet"),
+    *("tagus_43", "dunlin_43", "isar_43", "linnet_43"),
 }
 LISTED = (
     *(round_7, round_8, round_9, round_10, round_12, round_14, round_15, round_17, round_19),
     *(round_21, round_23, round_25, round_29, round_31, round_33, round_35, round_37, round_39),
-    round_41,
+    *(round_41, round_43),
 )
-NUMBERS = (7, 8, 9, 10, 12, 14, 15, 17, 19, 21, 23, 25, 29, 31, 33, 35, 37, 39, 41)
+NUMBERS = (7, 8, 9, 10, 12, 14, 15, 17, 19, 21, 23, 25, 29, 31, 33, 35, 37, 39, 41, 43)
 ROUNDS = dict(zip(NUMBERS, LISTED, strict=True))
 CASES, ROUND_OF = {}, {}
 for number, one in ROUNDS.items():  # two authors may have taken one name

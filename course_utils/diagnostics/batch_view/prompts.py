@@ -34,9 +34,10 @@ def template_differs(case: Case) -> Finding | None:
         return _serving_differs(case)
     where = count_of(len(found), len(case.view.rows), "rows")
     saw = f"in {where} no reply begins after {template.header_text!r}"
-    cause = "the template of these tokens is not the one of the tokenizer at serving"
+    cause = "the tokenizer at serving asks for a reply there, and these rows do not begin it there"
     fix = (
-        "render both with one tokenizer's apply_chat_template (add_generation_prompt=True to serve)"
+        "render the prompts of the rows by apply_chat_template of the tokenizer that serves, with "
+        "add_generation_prompt=True"
     )
     return Finding("template differs", rows_of(found), saw, cause, fix)
 
