@@ -49,11 +49,11 @@ FAULTS = {
     "no labels": (batches.marker_not_found, "response marker"),
     "no labels, too": (batches.prompt_fills_it, "before the reply"),
     "two BOS": (batches.begins_twice, "renders one"),
-    "template differs": (batches.another_template, "not the one"),
+    "template differs": (batches.another_template, "do not begin it there"),
     "padding side": (lambda seed: batches.prompts(seed, side="right"), "on the right"),
     "template differs, too": (
         lambda seed: batches.prompts(seed, text=lambda asked: asked.removesuffix("\n")),
-        "not the one",
+        "do not begin it there",
     ),
     "packing leaks": (lambda seed: batches.packed(seed, with_mask=True), "joins the documents"),
 }

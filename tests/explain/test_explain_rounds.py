@@ -4,6 +4,7 @@ They were mended behind the score, so this says nothing of logs that nobody here
 (docs/blind_rounds.md does).
 """
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -194,6 +195,7 @@ LEFT_OPEN = (
 )
 
 
+@cache
 def answer(name):
     folder, log = name.split("/")
     return explain((ROUNDS / folder / "logs" / f"{log}.txt").read_text(encoding="utf-8"))

@@ -1,6 +1,7 @@
 """Whose a line is: a sentence of whoever pasted it, or what a program prints."""
 
 import re
+from functools import lru_cache
 
 _PROSE = re.compile(
     r"\b(the|is|was|but|and|my|it|i|you|that|this|then|with|not|to|from|after|about|we|a|has|"
@@ -15,6 +16,7 @@ _OF_A_PROGRAM = re.compile(
 _ASSIGNED = re.compile(r"(?<![\w/])\w+_\w+\s*=\s*\S")
 
 
+@lru_cache(maxsize=4096)
 def is_prose(text: str) -> bool:
     """Whether a line is somebody's sentence and no line of a program.
 

@@ -18,6 +18,7 @@ _SHOWS = re.compile(
     r".*\b(?:row|batch|example|pair)\b.*\b(?:decoded|detokeni[sz]ed)\b\W*$)",
     re.IGNORECASE,
 )
+_MAY_SHOW = re.compile(r"decode|input|as text|detoken", re.IGNORECASE)  # fast, and first
 _SHOWS_LABELS = re.compile(r"\bdecode\(.*labels\b.*-100|^\W*(?:chosen_|rejected_)?labels\s*:", re.I)
 _SPECIAL = re.compile(
     r"<[|\uff5c/]?[\w\u2581 -]{1,30}[|\uff5c]?>|\[/?INST\]|\\[nt]|### ?\w+:?|(?<![\w.,;])(?:user|"
@@ -47,7 +48,7 @@ def prompt_again(beside: Beside, log: Log) -> Iterator[Finding]:
     """A decoded row of training whose words before the reply are twice the same ones."""
     lines = beside.words
     for number, line in enumerate(lines):
-        if not _SHOWS.search(line.text):
+        if not (_MAY_SHOW.search(line.text) and _SHOWS.search(line.text)):
             continue
         row = _row(lines[number : number + MOST])
         found = _TWICE.search(words := _plain(row))

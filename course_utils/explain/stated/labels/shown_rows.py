@@ -12,7 +12,7 @@ from course_utils.explain.paste.log import Log
 IGNORED = "-100"
 SHOWS = 9.5  # the row itself
 FEWEST = 4  # tokens of a row
-_COUNTS = re.compile(r"(?=.*\b(?:sum|len|count)\w*\()(?=.*\ball\()(?=.*-100).*\blabels\b")
+_COUNTS = re.compile(r"^(?=.*\b(?:sum|len|count)\w*\()(?=.*\ball\()(?=.*-100).*\blabels\b")
 _ASKS_LENGTH = re.compile(r"\bmax\(.*\blen\(.*input_ids")
 _NUMBER = re.compile(r"^\W*(?:np\.\w+\()?(\d[\d,]*)\W*$")
 _ROWS = re.compile(r"Num examples\s*[=:]\s*([\d,]*\d)")

@@ -12,7 +12,7 @@ from course_utils.explain.paste.log import Log
 _HELD = r"(?:test|eval\w*|val\w*|dev|bench\w*|held[-_ ]?out)"
 _ROWS = r"(?:rows?|questions?|problems?|prompts?|examples?|samples?|items?|texts?|ids?|images?)"
 _ASKED = re.compile(
-    rf"(?=.*train)(?=.*\b\w*{_HELD})(?:.*\blen\(.*(?:&|\.intersection\()|.*\.isin\(.*\.(?:sum|mean)\()",
+    rf"^(?=.*train)(?=.*\b\w*{_HELD})(?:.*\blen\(.*(?:&|\.intersection\()|.*\.isin\(.*\.(?:sum|mean)\()",
     re.IGNORECASE,
 )
 _ANSWER = re.compile(r"^\W*(?:np\.\w+\()?(?P<n>\d[\d_]*(?:\.\d+)?)\)?\W*$")

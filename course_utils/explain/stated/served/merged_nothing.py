@@ -10,7 +10,7 @@ from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 
 _ASKS = re.compile(
-    r"(?=.*\bmerged?\w*\b)(?=.*\b(?:base\w*|orig\w*)\b).*(?:\.abs\(\)|\.norm\(|torch\.(?:equal|allclose)\(|"
+    r"^(?=.*\bmerged?\w*\b)(?=.*\b(?:base\w*|orig\w*)\b).*(?:\.abs\(\)|\.norm\(|torch\.(?:equal|allclose)\(|"
     r"\|[^|]*-[^|]*\||\bmax\w* ?(?:abs )?(?:diff|delta|change))",
     re.IGNORECASE,
 )

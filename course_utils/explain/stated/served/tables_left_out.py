@@ -11,7 +11,7 @@ from course_utils.explain.paste.scores import fell
 
 _TABLE = r"(?:embed_tokens|lm_head|\bwte\b|get_(?:in|out)put_embeddings|\bembeddings?\b)"
 _BY_HAND = re.compile(
-    rf"(?=.*{_TABLE})(?=.*\brequires_grad\w*)(?!.*\b(?:False|frozen|not)\b)", re.IGNORECASE
+    rf"^(?=.*{_TABLE})(?=.*\brequires_grad\w*)(?!.*\b(?:False|frozen|not)\b)", re.IGNORECASE
 )
 _BY_PEFT = re.compile(rf"\b(?:modules_to_save|additional_target)\b['\"]?\s*[:=].*{_TABLE}")
 _ADAPTER_ALONE = re.compile(
