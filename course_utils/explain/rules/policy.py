@@ -77,7 +77,7 @@ def parts_apart(log: Log) -> Finding | None:
     down = falling[0]
     entry = log.series(down[0])[-1][0]
     proof = [
-        f"{log.series(name)[-1][0].names[name]} goes from {before:.3g} to {now:.3g}"
+        f"{entry.names.get(name, name.removeprefix('part:'))} goes from {before:.3g} to {now:.3g}"
         for name, before, now in (down, up)
     ]
     move = _move(log.values("reward"))
