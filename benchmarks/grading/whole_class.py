@@ -68,7 +68,7 @@ def lesson_00(*, right: int = 1, added: str = "") -> dict:
     return data
 
 
-def faulty(size: int, lessons: list[Lesson], *, num_stops: int = 2, cell_limit: int = 20) -> Table:
+def faulty(size: int, lessons: list[Lesson], *, num_stops: int = 2) -> Table:
     """Grade `size` submissions while graders, and `num_stops` times the command, are killed."""
     with TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         folder, out = Path(scratch) / "class", Path(scratch) / "out"
@@ -78,7 +78,7 @@ def faulty(size: int, lessons: list[Lesson], *, num_stops: int = 2, cell_limit: 
         began, kills = time.perf_counter(), Counter()
         stops = [size * n // (num_stops + 1) for n in range(1, num_stops + 1)]
         for stop_at in (*stops, size + 1):
-            _grade_with_kills(folder, out, stop_at, kills, cell_limit)
+            _grade_with_kills(folder, out, stop_at, kills)
         seconds = time.perf_counter() - began
         kinds, points = _kinds(out), _points(out)
     wrong = [student for student, kind in wanted.items() if kinds.get(student) != kind]
@@ -95,12 +95,9 @@ def faulty(size: int, lessons: list[Lesson], *, num_stops: int = 2, cell_limit: 
     return Table(columns=("what", "count"), rows=rows, title=title)
 
 
-def _grade_with_kills(
-    folder: Path, out: Path, stop_at: int, kills: Counter, cell_limit: int
-) -> None:
+def _grade_with_kills(folder: Path, out: Path, stop_at: int, kills: Counter) -> None:
     draw, results = random.Random(stop_at), out / "results"
-    command = [*COMMAND, str(folder), "--out", str(out), "--jobs", "2"]
-    command += ["--cell-limit", str(cell_limit)]
+    command = [*COMMAND, str(folder), "--out", str(out), "--jobs", "2", "--cell-limit", "20"]
     command += ["--no-sandbox"] if IS_STAND_IN else []  # nothing is executed
     with out.with_name("log").open("w") as log:
         # What is killed removes nothing itself.

@@ -24,7 +24,11 @@ def fingerprint(value: object, name: str) -> Fingerprint:
 
 
 def changed(before: Fingerprint, after: Fingerprint) -> str | None:
-    """The first place that differs, None if there is none."""
+    """The first place that differs, None if there is none.
+
+    >>> changed(fingerprint([1, 2], "ids"), fingerprint([1], "ids"))
+    'the length of ids'
+    """
     for place in [*before, *after]:
         one, other = before.get(place), after.get(place)
         if one != other:
@@ -36,10 +40,8 @@ def changed(before: Fingerprint, after: Fingerprint) -> str | None:
 def _where(place: str, one: "_Scalars", other: "_Scalars") -> str:
     if len(one) != len(other):
         return f"the length of {place}"
-    differ = (
-        number for number, items in enumerate(zip(one, other, strict=True)) if items[0] != items[1]
-    )
-    return f"{place}[{next(differ)}]"
+    pairs = enumerate(zip(one, other, strict=True))
+    return f"{place}[{next(number for number, (was, now) in pairs if was != now)}]"
 
 
 class _Scalars(tuple):

@@ -82,7 +82,7 @@ def published(tmp_path_factory):
         source = with_address(f"http://127.0.0.1:{server.server_port}/a/course", folder / "source")
         archive = folder / f"a/course/archive/refs/tags/v{__version__}.tar.gz"
         archive.parent.mkdir(parents=True)
-        with tarfile.open(archive, "w:gz", compresslevel=1) as tar:
+        with tarfile.open(archive, "w:gz") as tar:
             tar.add(source, f"course-{__version__}")
         yield source
         server.shutdown()

@@ -134,7 +134,7 @@ def policy_hardly_moves(log: Log, beside: Beside) -> Finding | None:
     entry = log.series("reward")[0][0]
     proof = (
         f"{named[0].where} says: {named[1]}",
-        f"the learning rate is {max(rates):.2g} at most",
+        f"the highest learning rate shown is {max(rates):.2g}",
         f"the reward by thirds of the log: {listed(thirds(rewards))}",
         *still,
     )

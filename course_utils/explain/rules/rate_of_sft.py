@@ -59,7 +59,7 @@ def rate_of_sft(log: Log, beside: Beside) -> Finding | None:
     name = entry.names["chosen_reward"]
     as_sft = beside.matching(_AS_FOR_SFT)
     proof = [
-        f"the learning rate is {max(rates):.2g} at most",
+        f"the highest learning rate shown is {max(rates):.2g}",
         f"{name} by thirds of the log: {listed(chosen)}; 0 is the reference",
         *lost,
         *thrown,

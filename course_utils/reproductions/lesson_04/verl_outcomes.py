@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from course_utils.reproductions.lesson_04.verl_grpo import VerlGrpo
 from course_utils.shown.report import Table
 
-MIN_GAIN = 0.1  # of the share of right replies to held-out sums; a healthy run gains about twice it
+MIN_GAIN = 0.1  # of the probability of the right reply; a healthy run gains about twice it
 COLUMNS = ("gradients", "updates", "weights", "reward")
 MEANINGS = {  # of each word in these columns, as `plotting.draw_grid` takes them
     **dict.fromkeys(("finite", "all taken", "alive", "rises"), "alive"),
@@ -23,7 +23,7 @@ class Outcome:
     num_bad: int  # updates whose gradient norm was inf or nan
     num_skipped: int
     is_dead: bool
-    first_score: float  # share of right replies to held-out sums, before and after
+    first_score: float  # probability of the right reply to held-out sums, before and after
     last_score: float
 
     @classmethod

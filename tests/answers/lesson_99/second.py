@@ -41,6 +41,6 @@ wrong(_named("train.py", "export", "template"), caught_by=asked.names_the_places
 wrong(_named("data.py", "read_jsonl", "template"), caught_by=asked.names_the_places)
 wrong(_named("data.py", "to_pair", "pooling"), caught_by=asked.names_the_classes)
 wrong(_named("data.py", "to_pair", "padding_side"), caught_by=asked.names_the_classes)
+wrong(GOOD | {"edits": [SLOWER]}, caught_by=asked.is_healthy)
 wrong(GOOD | {"edits": CHATS[:1]}, caught_by=asked.is_healthy)
 wrong(GOOD | {"edits": [tries.TWINS_LOG]}, caught_by=asked.is_healthy)
-wrong(GOOD | {"edits": [SLOWER]}, caught_by=asked.is_healthy)
