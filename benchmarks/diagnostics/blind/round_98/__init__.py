@@ -1,0 +1,1 @@
+"""Round 98: 15 posts alone, by one author."""
