@@ -1,0 +1,1 @@
+"""Round 100: 15 posts alone, by one author."""
