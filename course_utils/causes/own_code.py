@@ -137,6 +137,18 @@ OWN_CODE = (
         explains=keys("at_chance one_class labels_uninformative"),
     ),
     Cause(
+        "begins_as_drawn",
+        "the weights are as they were drawn at random, no checkpoint is in them, and at this rate "
+        "the run does not get far from there",
+        "if a checkpoint was to be loaded, load it with strict=True, or print the missing and "
+        "unexpected keys that load_state_dict returns (a prefix such as module. or _orig_mod. "
+        "matches no name); to train from scratch, take a larger rate and more rows",
+        "one weight beside the same in the checkpoint",
+        kinds=("rate",),
+        harm=LESS,
+        explains=keys("at_chance one_class"),
+    ),
+    Cause(
         "adapter_without_effect",
         "the adapter's scale is 0, so that nothing it learns reaches the output",
         "lora_alpha as large as r, or twice as large",

@@ -109,6 +109,7 @@ RATES = (
         thread="accelerate#2926",
         kinds=("schedule",),
         harm=LESS,
+        beside="processes",
         explains=NOTHING_MOVES | keys("rate_zero rate_too_low resumed_without_state"),
         follows=frozenset({"rates used", "updates"}),
         speaks_of=OF_RATES,

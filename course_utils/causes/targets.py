@@ -140,6 +140,15 @@ TARGETS = (
         harm=LESS,
     ),
     Cause(
+        "negatives_too_easy",
+        "the wrong texts of the training are drawn at random: the model learns to tell subjects "
+        "apart, and not the candidates of a search, which are all about the query",
+        "wrong texts from the hits of the search itself (hard negatives)",
+        "the scores of the candidates of one query",
+        kinds=("preference",),
+        harm=LESS,
+    ),
+    Cause(
         "pairs_misaligned",
         "the softmax over the batch asks for another text than the one that belongs to each row",
         "targets = torch.arange(rows), with both halves of a pair at the same place of the batch",

@@ -15,7 +15,8 @@ _SHOWN_BY = (  # words of advice, and what a log that follows it, or cannot, has
     (r"gradient checkpointing", r"gradient_checkpointing['\"]?\s*[:= ]\s*['\"]?true"),
     (
         r"truncated importance sampling",
-        r"importance_sampling_(?:ratio|correction['\"]?\s*[:= ]\s*['\"]?true)|rollout_is\b|"
+        r"importance_sampling_(?:ratio|correction['\"]?\s*[:= ]\s*['\"]?true)|"
+        r"rollout_is\b(?!['\"]?\s*[:= ]\s*['\"]?(?:null|none|false))|"
         r"\btis_\w+|--use-tis\b",
     ),
     (r"entropy[_ ](?:coeff|bonus|term)", r"entropy_coeff['\"]?\s*[:= ]\s*0(?:\.0+)?(?![.\d])"),

@@ -20,7 +20,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import Path
 
 IS_WHOLE = bool(os.environ.get("PROVE"))
-SLOW = 0.5  # seconds of one test, without its fixtures
+SLOW = 0.3  # seconds of one test, without its fixtures
 SECONDS = Path(__file__).with_name("seconds.json")  # of each slow test
 
 

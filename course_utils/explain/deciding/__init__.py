@@ -197,6 +197,7 @@ _BY_NAME: dict[str, Callable[[Finding, Beside, Log], Finding]] = {
     "adapter on a base": tokens.untrained_end,
     "updates": _random,
     "schedule": schedules.planned,
+    "processes": schedules.stepped_by_each,
     "resume": resumed.ruled_out,
     "verifier": verifiers.unparsed,
     "images": image_tokens.cut,

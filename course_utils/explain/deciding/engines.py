@@ -20,6 +20,25 @@ WITH_DROPOUT = (
     "weights the two give one token different probabilities",
     "attention and hidden dropout 0 in the trainer",
 )
+_QUANTISED = re.compile(
+    r"\brollout[\w.]*\.quantization['\"]?\s*[=:]\s*['\"]?(?:fp8|int8|awq|gptq)\w*|"
+    r"\bvllm\w*[\w. ]*quantization['\"]?\s*[=: ]\s*['\"]?(?:fp8|int8|awq|gptq|bitsandbytes)\w*",
+    re.IGNORECASE,
+)
+_NOT_CORRECTED = re.compile(
+    r"\brollout_is['\"]?\s*[=:]\s*['\"]?(?:null|none|false)\b|"
+    r"\bvllm_importance_sampling_correction['\"]?\s*[=:]\s*['\"]?false\b",
+    re.IGNORECASE,
+)
+ROUNDED_WEIGHTS = (
+    "the sampler runs with weights in fewer bits than the trainer: replies are drawn from another "
+    "policy than the one whose log-probs the loss takes, and nothing corrects for it. ppo_kl and "
+    "the clip fraction compare the trainer with itself and do not see it; the gap grows as the "
+    "policy moves, and the run can fall apart by it",
+    "sample in the format of the trainer (no quantization in the rollout), or correct for it with "
+    "weights of truncated importance sampling (a threshold of 2; in verl rollout_is: token). See "
+    "that the difference of the probabilities stays small",
+)
 COLD = 0.95  # a temperature below it moves log-probs by more than rounding does
 _FUSED = re.compile(r"\b\w+_fusion\b(?=['\"]?\s*[=:]\s*true)", re.IGNORECASE)
 LAST = f"line {10**9}"  # behind all of a log
@@ -58,6 +77,10 @@ def apart(one: Finding, beside: Beside, log: Log) -> Finding:
         why, advice = WITH_DROPOUT
         said = f"{found[0].where} says: {found[1]}"
         return replace(one, for_it=(*one.for_it, said), why=why, advice=f"{advice}; {one.fix}")
+    if quantised := beside.matching(_QUANTISED):
+        why, advice = ROUNDED_WEIGHTS
+        said = (f"{quantised[0].where} says: {quantised[1]}", *_uncorrected(beside))
+        return replace(one, for_it=(*one.for_it, *said), why=why, advice=advice)
     kernels = beside.all_matching(_FUSED) if log.values("token_error") else []
     if kernels:
         names = ", ".join(dict.fromkeys(words for _, words in kernels))
@@ -70,6 +93,11 @@ def apart(one: Finding, beside: Beside, log: Log) -> Finding:
     for decide in (of_kept_tokens, _at_first):
         decided = decide(one, beside, log) if decided is one else decided
     return decided
+
+
+def _uncorrected(beside: Beside) -> list[str]:
+    found = beside.matching(_NOT_CORRECTED)
+    return [f"{found[0].where} says: {found[1]}"] if found else []
 
 
 def _at_first(one: Finding, beside: Beside, log: Log) -> Finding:

@@ -22,6 +22,22 @@ _SHAPE = re.compile(
     r"(?<![a-z])(?:lr_scheduler_type|lr_decay_style|warmup_style)['\"]?\s*[:=]\s*['\"]?\w+",
     re.IGNORECASE,
 )
+_BY_PROCESSES = re.compile(
+    r"//? ?\(?[^#=]*\b(?:accelerator\.num_processes|num_processes|world_size)\b"
+)
+_PREPARED = re.compile(r"\baccelerator\.prepare\([^#]*\b\w*sched\w*")
+STEPPED_BY_EACH = (
+    "the schedule runs out early by the number of processes: a scheduler that accelerator.prepare "
+    "got steps once for each process at every update, and the number of steps that it was made for "
+    "is divided by the processes already. Warm-up and decay are over after 1/processes of the run, "
+    "and then the learning rate is 0"
+)
+OF_ALL = (
+    "make the schedule for the steps of all processes (num_training_steps = epochs * "
+    "len(dataloader) // gradient_accumulation_steps, taken before prepare and not divided by "
+    "num_processes), or do not give the scheduler to prepare; then see that the warm-up ends where "
+    "it was planned. Sharding is not to blame"
+)
 WITHOUT_STEPS = (
     "the learning rate is 0 in every entry, so that nothing is trained: the schedule was made "
     "before the number of steps was known ({}), and so each step lies behind its end, where the "
@@ -46,6 +62,20 @@ def planned(one: Finding, beside: Beside, log: Log) -> Finding:
         for_it=(*one.for_it, *rows, _said(*unset)),
         why=WITHOUT_STEPS.format(re.sub("['\"]", "", unset[1])),
         advice=GIVE_STEPS,
+    )
+
+
+def stepped_by_each(one: Finding, beside: Beside, log: Log) -> Finding:
+    """A number of steps that is divided by the processes, each of which steps the schedule."""
+    divided, prepared = beside.matching(_BY_PROCESSES), beside.matching(_PREPARED)
+    if not (divided and prepared):
+        return one
+    return replace(
+        one,
+        weight=max(one.weight, 8.0),
+        for_it=(*one.for_it, divided[0].says, prepared[0].says),
+        why=STEPPED_BY_EACH,
+        advice=OF_ALL,
     )
 
 

@@ -17,7 +17,8 @@ _OF_ANOTHER = (
 )
 ANOTHER_RUN = re.compile(  # the head of a block that is pasted beside the run
     rf"^(?!\W*(?:\d{{4}}-\d\d|\[|\())(?!.*\bresum)"
-    rf"(?:[^:=]{{0,90}}{_OF_ANOTHER}:\s*$|\W{{1,6}}[^:=]{{0,60}}{_OF_ANOTHER}\W*$)",
+    rf"(?:[^:=]{{0,90}}{_OF_ANOTHER}:\s*$|\W{{1,6}}[^:=]{{0,60}}{_OF_ANOTHER}\W*$|"
+    r"\W*(?:run|job|variant|experiment) (?:[B-Z]|#?[2-9])\b[^:=]{0,40}:\s*$)",
     re.IGNORECASE,
 )
 EVALUATES = re.compile(  # the head of a table of checkpoints

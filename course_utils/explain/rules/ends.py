@@ -41,7 +41,35 @@ SEE_THE_END = (
     "token, make that one the eos_token; where they are cut, allow longer replies "
     "(response_length) or switch the penalty off"
 )
+ALL_MASKED = (
+    "every reply is cut at the limit, and replies that are cut are left out of the loss: no token "
+    "is left in it, so that loss and gradient are exactly 0, however the rewards differ; adapter "
+    "and optimizer are not to blame"
+)
+LET_THEM_END = (
+    "a limit above what the replies need (a thinking model: several thousand tokens; read how many "
+    "end within it), or shorter replies (thinking off, a prompt that asks for it); "
+    "mask_truncated_completions=False gives a gradient again, of replies that are still cut"
+)
 UNLEARNT = ", and what counts as cut is left out of the loss"
+
+
+def cut_and_masked(log: Log, beside: Beside) -> Finding | None:
+    """What counts as cut is left out of the loss, and every reply counts as cut."""
+    masked, series = beside.matching(_MASKED), log.series("truncated_share")
+    cut = [entry for entry, share in series if share >= NEARLY_ALL]
+    losses = [v for name in ("loss", "policy_loss", "grad_norm") for v in log.values(name)]
+    if masked is None or not cut or len(cut) < NEARLY_ALL * len(series) or any(losses):
+        return None
+    limit = beside.printed("max_reply_length")
+    proof = (
+        f"{masked[0].where} says: {masked[1]}",
+        f"{said(cut[0], 'truncated_share')} at {cut[0].where}, in {len(cut)} of {len(series)} "
+        f"entries {NEARLY_ALL:g} or more",
+        "loss and grad_norm are exactly 0 in all entries",
+        *([limit.said] if limit else []),
+    )
+    return Finding("replies_masked", 9.0, cut[0], proof, why=ALL_MASKED, advice=LET_THEM_END)
 
 
 def ended_by_another_token(log: Log, beside: Beside) -> Finding | None:
@@ -119,4 +147,4 @@ def _eos(beside: Beside) -> tuple[str, str] | None:
     return one[1] or one[2], told
 
 
-RULES_OF_SETTINGS = (ended_by_another_token, all_penalised)
+RULES_OF_SETTINGS = (cut_and_masked, ended_by_another_token, all_penalised)

@@ -67,7 +67,7 @@ def rate_of_sft(log: Log, beside: Beside) -> Finding | None:
     ]
     what = "an adapter" if is_adapter else "a whole model"
     usual = "5e-6 to 2e-5" if is_adapter else "5e-7 to 1e-6"
-    shown = f"{name} ends at {chosen[2]:.3g}"
+    shown = f"{name} is {chosen[2]:.3g} in the last third"
     why = OF_SFT.format(rate=max(rates), what=what, usual=usual, shown=shown)
     advice = LOWER.format(usual=usual, what=what)
     return Finding("thrown_about", 7.4, entry, tuple(proof), why=why, advice=advice)

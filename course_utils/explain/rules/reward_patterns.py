@@ -24,7 +24,7 @@ _TAKES_NEWLINE = re.compile(  # or has none left to take
 )
 _CONSTANT = re.compile(r"^\W*(?P<name>[A-Z][A-Z0-9_]+)\s*=")
 _MATCHES_START = re.compile(r"\b(?:re|regex)\.(?:match|fullmatch)\(\s*r?['\"]\^?\\?<")
-_FEW, SURE, MOST = 3, 9.0, 40  # entries; lines of a reply
+_FEW, SURE, MOST = 2, 9.0, 40  # entries; lines of a reply
 NO_DOT = (
     "the pattern of {name} can match none of the replies that it is meant for: a dot takes no "
     "newline (without re.DOTALL), and these replies have newlines between {opens} and {closes}, as "

@@ -22,7 +22,7 @@ from course_utils.explain.stated.evaluations.judged_by_step import judged_worse_
 from course_utils.explain.stated.evaluations.one_shard import same_part_judged
 from course_utils.explain.stated.evaluations.read_in_part import number_read_in_part
 from course_utils.explain.stated.labels.cut_ends import ends_cut
-from course_utils.explain.stated.labels.cut_rows import cut_rows
+from course_utils.explain.stated.labels.cut_rows import cut_rows, removed_without_label
 from course_utils.explain.stated.labels.image_prompts import counted_without_the_images
 from course_utils.explain.stated.labels.label_types import (
     not_masked,
@@ -73,6 +73,7 @@ from course_utils.explain.stated.replies.stop_strings import reasoning_cut
 from course_utils.explain.stated.replies.tiled_groups import groups_of_other_prompts
 from course_utils.explain.stated.replies.unsent_buffers import router_bias_left
 from course_utils.explain.stated.rows.cut_pairs import cut_pairs
+from course_utils.explain.stated.rows.easy_negatives import drawn_at_random
 from course_utils.explain.stated.rows.every_rank import each_reads_all
 from course_utils.explain.stated.rows.few_positives import copies_in_the_batch
 from course_utils.explain.stated.rows.held_out_rows import held_out_of_the_training_rows
@@ -158,6 +159,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     not_masked,
     rows_without_label,
     cut_rows,
+    removed_without_label,
     cut_pairs,
     text_as_bool,
     number_for_a_bool,
@@ -200,6 +202,7 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     text_too_small,
     groups_of_other_prompts,
     copies_in_the_batch,
+    drawn_at_random,
     kl_over_the_words,
     numbered_by_a_set,
     one_seed_each_round,

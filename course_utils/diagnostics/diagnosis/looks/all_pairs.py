@@ -19,6 +19,8 @@ SOME = 0.1  # of the pairs
 SLIGHT = 0.2  # agreement of the rows of one pair: people who vote on it agree more
 GAP = 2  # tokens, in every pair
 NEARLY_ALL, VARIED = 0.95, 3  # of one side's last tokens; kinds of the other's
+TWICE = 2  # pairs in which a text is chosen, and in which it is rejected
+NEAR_A_COIN = 0.6  # of the pairs
 PROMPTS = ("prompt_ids", "prompt_input_ids", "prompt")
 SIDES = (
     ("chosen_ids", "rejected_ids"),
@@ -35,6 +37,8 @@ def look_at_all_pairs(subject: Subject, sheet: Sheet) -> None:
         if not getattr(subject.args, "label_smoothing", 0.0):  # the share of pairs that are turned
             look_at_pairs_in_both_orders(data, sheet)
         look_at_prompts(data, subject.tokenizer, sheet)
+    else:
+        look_at_texts_on_both_sides(data, sheet)
     look_at_lengths(data, sheet, is_scored=subject.kind == SCORES)
     look_at_ends(data, subject.tokenizer, sheet, is_scored=subject.kind == SCORES)
 
@@ -73,6 +77,49 @@ def look_at_prompts(data: Any, tokenizer: Any, sheet: Sheet) -> None:
     if len(set(prompts)) == 1:
         said = f"all {len(prompts)} rows have the same {name}"
         sheet.find("prompts_alike", LIKELY, said, place=name)
+
+
+def look_at_texts_on_both_sides(data: Any, sheet: Sheet) -> None:
+    """Whole texts that are chosen in some pairs and rejected in others, as often as by a coin.
+
+    A score is one number for each text: the best that any can do is to rank the texts by how often
+    they were chosen. Of a text with its prompt, that gives most pairs.
+    """
+    known = [pair for pair in SIDES[:2] if set(pair) <= set(columns_of(data))]
+    chosen, rejected = (
+        [frozen(t) for t in column(data, name)] for name in (known or [("", "")])[0]
+    )
+    wins, losses = Counter(chosen), Counter(rejected)
+    both = [
+        pair
+        for pair in zip(chosen, rejected, strict=True)
+        if all(_often(t, wins, losses) for t in pair)
+    ]
+    if len(chosen) < FEWEST or len(both) < NEARLY_ALL * len(chosen):
+        return
+    gaps = [_rate(a, wins, losses) - _rate(b, wins, losses) for a, b in both]
+    right = sum(0.5 if gap == 0 else gap > 0 for gap in gaps) / len(gaps)
+    if right < NEAR_A_COIN:
+        sheet.find(
+            "pairs_contradict",
+            COUNTED,
+            f"{len(wins)} texts are chosen in some of the {len(chosen)} pairs and rejected in "
+            f"others; the best score of each text would rank {right:.0%} of the pairs as they are",
+            place="train_dataset, chosen and rejected",
+            why="what the model reads does not say which of two replies is better: the same text "
+            "is the better one in some pairs and the worse one in others, as where the prompt is "
+            "not in front of it",
+            advice="put the prompt in front of both replies, as messages or as the column prompt; "
+            "print a row as the model reads it",
+        )
+
+
+def _often(text: Any, wins: Counter, losses: Counter) -> bool:
+    return min(wins[text], losses[text]) >= TWICE
+
+
+def _rate(text: Any, wins: Counter, losses: Counter) -> float:
+    return wins[text] / (wins[text] + losses[text])
 
 
 def _is_empty(prompt: Any, tokenizer: Any) -> bool:

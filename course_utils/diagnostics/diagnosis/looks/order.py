@@ -25,6 +25,7 @@ from course_utils.diagnostics.diagnosis.looks.gradient import look_at_gradients
 from course_utils.diagnostics.diagnosis.looks.grounds import has_grounds
 from course_utils.diagnostics.diagnosis.looks.id_type import look_at_id_type
 from course_utils.diagnostics.diagnosis.looks.images import look_at_images
+from course_utils.diagnostics.diagnosis.looks.label_order import look_at_label_order
 from course_utils.diagnostics.diagnosis.looks.log import look_at_log
 from course_utils.diagnostics.diagnosis.looks.messages import look_at_messages
 from course_utils.diagnostics.diagnosis.looks.metrics import look_at_metrics
@@ -94,6 +95,7 @@ BEFORE = (
     look_at_text_and_ids,
     look_at_both_splits,
     look_at_labels_across,
+    look_at_label_order,
     look_at_replies_to_learn,
     look_at_numbers,
     look_at_tags,

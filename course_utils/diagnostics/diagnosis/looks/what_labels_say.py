@@ -27,6 +27,8 @@ OTHERWISE = 1.5  # times the entropy: it is no longer that of frequencies
 ENOUGH = 20  # steps
 APART = 0.15  # of the rows
 PART = 0.5  # of the margin by which words tell a row of training
+OFTEN, SAID = 10, 0.9  # epochs; of the labels that a count of words gives
+HIGH = 0.4  # of the entropy of the labels: a loss above it, after so many epochs
 ONE_SIDED = 0.75  # of the rows: with such a label, no count of right answers tells much
 
 
@@ -108,8 +110,31 @@ def look_at_what_was_learnt(subject: Subject, sheet: Sheet) -> None:
         return
     if steps < 2 * subject.args.get_warmup_steps(num_steps_of(subject)):
         return  # it has only begun to learn
-    frozen = subject.frozen_as_drawn
-    judge_what_was_learnt(losses, labels, _by_words(subject), sheet, frozen=frozen)
+    told = _by_words(subject)
+    if subject.is_drawn and subject.trainer.state.epoch >= OFTEN:
+        judge_a_start_as_drawn(losses, labels, told, sheet)
+    judge_what_was_learnt(losses, labels, told, sheet, frozen=subject.frozen_as_drawn)
+
+
+def judge_a_start_as_drawn(
+    losses: list[float], labels: list[int], told: tuple | None, sheet: Sheet
+) -> None:
+    """Rows that were read often, whose words tell their labels, and whose loss is still high.
+
+    A checkpoint learns them in a few epochs; weights that are drawn do not, at the rate of one.
+    """
+    last, entropy = fmean(losses[-len(losses) // 3 :]), entropy_of(labels)
+    if told is None or told[2] < SAID or not HIGH < last / entropy < LEARNT:
+        return
+    sheet.find(
+        "begins_as_drawn",
+        LIKELY,
+        "all norms were exactly 1 before the first step, as they are drawn: no checkpoint was in "
+        "the model",
+        f"the loss of the last third is {last:.3g}, where always saying how frequent each label is "
+        f"costs {entropy:.3g} and a count of words gives {told[2]:.0%} of the labels",
+        place="the model that the trainer is given",
+    )
 
 
 def judge_what_was_learnt(

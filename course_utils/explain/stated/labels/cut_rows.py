@@ -6,8 +6,9 @@ from itertools import pairwise
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Line
+from course_utils.explain.paste.entries import MAX_QUOTE, Line, plain_number
 from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.quantiles import counted
 
 _NO_LABEL = re.compile(
     r"masked every label to -100|(?:all|every) (?:the )?labels? (?:are|is|in .{0,30}are) -100|"
@@ -16,6 +17,18 @@ _NO_LABEL = re.compile(
 )
 _ASKS_LENGTHS = re.compile(
     r"(?=.*\bmin\()(?=.*\bmax\()(?=.*(?:input_ids|\blen\w*|\b[lL]\b))", re.IGNORECASE
+)
+_REMOVED = re.compile(
+    r"[Rr]emoved (\d[\d,]*) out of (\d[\d,]*) (?:samples|rows|examples).{0,40}labels were -100"
+)
+_ASKS_QUANTILES = re.compile(r"\b(?:quantile|percentile|describe)\b")
+_LIST = re.compile(r"\[([\d., ]+)\]")
+SOME = 0.1  # of the rows
+REMOVED = (
+    "most replies are cut away: {gone:,.0f} of {whole:,.0f} rows had no label left and were "
+    "dropped, since the rows are cut at {limit} tokens from the right, and half of them have "
+    "{middle:,.0f} or more; the reply stands behind the long prompt. The rest is what trains: few "
+    "steps, and the short rows alone"
 )
 _ANSWER = re.compile(r"^\W*(?:np\.\w+\()?(\d[\d,. ()a-z]*\d|\d+)\W*$")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -36,6 +49,36 @@ LONGER = (
     "trainer; or shorter prompts (descriptions of tools), or drop rows that are longer; then count "
     "the labels that are not -100"
 )
+
+
+def removed_without_label(beside: Beside, log: Log) -> Iterator[Finding]:
+    """Rows that were dropped since no label was left in them, and a limit below their lengths."""
+    limit, removed = beside.printed("max_length"), beside.matching(_REMOVED)
+    if limit is None or not limit.number or removed is None:
+        return
+    gone, whole = map(plain_number, _REMOVED.search(removed[1]).groups())
+    longer = next(_mostly_longer(beside.words, limit.number), None)
+    if longer is None or not whole or gone < SOME * whole:
+        return
+    line, middle = longer
+    why = REMOVED.format(gone=gone, whole=whole, limit=limit.value, middle=middle)
+    proof = (removed[0].says, limit.said, line.says)
+    yield Finding("labels_masked", 9.0, removed[0], proof, why=why, advice=LONGER)
+
+
+def _mostly_longer(lines: list[Line], limit: float) -> Iterator[tuple[Line, float]]:
+    """Numbers of tokens as they were asked for, whose middle one is above the limit."""
+    for asked, line in pairwise(lines):
+        if not (_ASKS_QUANTILES.search(asked.text) and _LIST.search(line.text)):
+            continue
+        numbers = [float(one) for one in _NUMBER.findall(_LIST.search(line.text)[1])]
+        middle = numbers[len(numbers) // 2]
+        if len(numbers) > 2 and numbers == sorted(numbers) and middle > limit:
+            yield line, middle
+    for one in counted(lines):
+        for name, value in one.low():
+            if name in ("p50", "median") and value > limit:
+                yield one.line, value
 
 
 def cut_rows(beside: Beside, log: Log) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from statistics import fmean
 
 from course_utils.explain.finding import Finding
@@ -55,6 +56,8 @@ _EQUAL = re.compile(
     r"(?P<n>\d+) out of (?P<of>\d+) instances where the predictions for both options are equal"
 )
 _DIFFERENCES = re.compile(r"^\W*(?:tensor\()?\[(?P<items>-?\d+\.\d+(?:,\s*-?\d+\.\d+){5,})\]")
+_MESSAGES = re.compile(r"\[['\"](system|user|assistant|tool)['\"], ?(\d+)\]")
+CHARACTERS = 5  # of a token, at the most
 FEW_PAIRS, MOST, NEAR = 4, 0.6, 5e-3  # rows of scores; of them; of ln 2
 PAIRS_CUT = (
     "both replies of most pairs are cut away: the rows are cut at {} tokens from the right, and "
@@ -67,6 +70,12 @@ FORKS_CUT = (
     "right, and {} of the pairs first differ behind {} tokens of the reply. What is left of both "
     "is their common beginning, so that their scores are equal; neither the learning rate nor "
     "the form of the loss is to blame"
+)
+SHARED_CUT = (
+    "chosen and rejected are the same tokens in most pairs: the rows are cut at {} tokens from the "
+    "right, and what both replies share in front of them has {} characters. What is left of both "
+    "is their common beginning, so that their scores are equal, in either order of the keys; a tie "
+    "counts as a miss. Labels and learning rate are not to blame"
 )
 LATER_CUT = (
     "a limit above the place where the replies differ; or put what both share into the prompt and "
@@ -93,6 +102,8 @@ def cut_pairs(beside: Beside, log: Log) -> Iterator[Finding]:
     ]
     forks = _above(beside, limit, _FORKS)
     long = forks or (None if _keeps_room(beside, limit) else _long_prompts(beside, limit))
+    if long is None and alike:
+        yield from _by_characters(beside, limit, alike)
     if long is None or not alike:
         return
     line, name, tokens = long
@@ -101,6 +112,24 @@ def cut_pairs(beside: Beside, log: Log) -> Iterator[Finding]:
     why, advice = (FORKS_CUT, LATER_CUT) if forks else (PAIRS_CUT, LONGER_PAIRS)
     why = why.format(limit.value, part, f"{tokens:g}")
     yield Finding("pairs_alike", 8.8, line, proof, why=why, advice=advice)
+
+
+def _by_characters(beside: Beside, limit: Setting, alike: list[str]) -> Iterator[Finding]:
+    """Messages that both replies share, as they are counted in characters, above the limit."""
+    lists = [(line, _MESSAGES.findall(line.text)) for line in beside.words]
+    lists = [(line, turns) for line, turns in lists if len(turns) > 1]
+    for (line, one), (_, other) in pairwise(lists):
+        shared = sum(
+            int(size)
+            for (role, size), same in zip(one, other, strict=False)
+            if (role, size) == same
+        )
+        if one[:-1] != other[:-1] or shared < CHARACTERS * (limit.number or 0):
+            continue
+        why = SHARED_CUT.format(limit.value, f"{shared:,}")
+        proof = (limit.said, line.says, *alike)
+        yield Finding("pairs_alike", 8.8, line, proof, why=why, advice=LONGER_PAIRS)
+        return
 
 
 def _keeps_room(beside: Beside, limit: Setting) -> bool:

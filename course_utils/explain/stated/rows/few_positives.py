@@ -42,6 +42,26 @@ _BATCH = re.compile(
     r"\b(?:per_device_train_|train_)?(?:batch_size|batch-size|bs)['\"]?\s*[=: ]\s*(\d+)\b", re.I
 )
 _BATCHES, _LOSSES = re.compile(r"^(?:bs|batch(?:[ _-]?size)?)$", re.I), re.compile(r"loss", re.I)
+_OF_ITS_CLASS = re.compile(
+    r"\b(?:same|its|their) (?:own )?(?:intent|class|label|category|topic|tag|genre|speaker)\b",
+    re.IGNORECASE,
+)
+_CLASSES = re.compile(
+    r"\b(?P<n>\d[\d,]*) (?:\w+ )?(?:intents|classes|labels|categories|topics|tags|genres)\b",
+    re.IGNORECASE,
+)
+SOME_OTHERS = 0.3  # rows of its own class beside each row of a batch
+OF_ITS_CLASS = (
+    "a batch of {batch} rows of {n} classes holds, beside each row, {others:.2g} others of its own "
+    "class in the mean, and the loss counts them as wrong: texts that mean the same are pushed "
+    "apart. The loss stops where the share of such rows keeps it, and the longer the training, the "
+    "worse the vectors; the size of the model and the learning rate are not to blame"
+)
+KNOWS_CLASSES = (
+    "a loss that knows the classes (BatchAllTripletLoss or BatchSemiHardTripletLoss with the "
+    "label), a batch with at most one row of each class, or a mask over rows of the same class "
+    "(CachedGISTEmbedLoss leaves likely ones out); a larger batch makes it worse"
+)
 FEWEST, BELOW = 3, 400  # rows of a table; lines between a question and its answer
 FALSE_NEGATIVES = (
     "a batch of {batch} rows holds at most {n} different positives, so that the right text stands "
@@ -62,6 +82,8 @@ def copies_in_the_batch(beside: Beside, log: Log) -> Iterator[Finding]:
     if loss is None or beside.matching(_APART):
         return
     told, batch = _positives(beside), beside.matching(_BATCH)
+    if told is None and batch is not None:
+        yield from _others_of_its_class(loss, batch, beside, log)
     if told is None or batch is None:
         return
     (line, n), size = told, int(_BATCH.search(batch[1])[1])
@@ -82,6 +104,27 @@ def copies_in_the_batch(beside: Beside, log: Log) -> Iterator[Finding]:
     advice = NONE_TWICE.format(n=n)
     weight = 8.8 if losses else 7.0
     yield Finding("positives_twice", weight, line, tuple(proof), why=why, advice=advice)
+
+
+def _others_of_its_class(loss: tuple, batch: tuple, beside: Beside, log: Log) -> Iterator[Finding]:
+    """Positives that are drawn from a row's own class, of which a batch has several rows."""
+    drawn, counted = beside.matching(_OF_ITS_CLASS), beside.matching(_CLASSES)
+    if drawn is None or counted is None:
+        return
+    n, size = _whole(_CLASSES.search(counted[1])["n"]), int(_BATCH.search(batch[1])[1])
+    if n < 2 or (size - 1) / n < SOME_OTHERS:
+        return
+    losses = finite(log.values("loss"))
+    proof = [
+        f"{loss[0].where} says: {loss[1]}",
+        f"{drawn[0].where} says: {drawn[1]}",
+        f"{counted[0].where} says: {counted[1]}",
+        f"{batch[0].where} says: {batch[1]}",
+        *([f"the loss ends at {losses[-1]:.4g}"] if losses else []),
+    ]
+    why = OF_ITS_CLASS.format(batch=size, n=n, others=(size - 1) / n)
+    weight = 8.6 if losses else 7.0
+    yield Finding("positives_twice", weight, drawn[0], tuple(proof), why=why, advice=KNOWS_CLASSES)
 
 
 def _positives(beside: Beside) -> tuple[Line, int] | None:

@@ -28,6 +28,8 @@ _OF_TRAINING = re.compile(
     r"\s*[:=\s]\s*['\"]?(?P<name>[A-Za-z][\w.-]*)['\"]?",
     re.IGNORECASE,
 )
+_ALPACA = re.compile(r"^\W*### ?(?:Instruction|Response|Input)\b:?\s*(?:\\n|\{.*\}|$)", re.I)
+_FILLS_IN = re.compile(r"\bdef \w*format\w*\(|\bformatting_func\b|\.format\(.*\beos", re.I)
 _LABELLED = re.compile(r"\(-100, ?\d+\)|\blabels?\b.*<\||\btrain\w*\b.*(?:<\||\[INST\])", re.I)
 _GOT = re.compile(r"Received request|prompt_token_ids|rendered prompt|\bprompt: ['\"]", re.I)
 _CUT = re.compile(r"reason['\"]?\W{1,4}length\b", re.IGNORECASE)
@@ -93,7 +95,8 @@ def _served(lines: list[Line]) -> tuple[Line, str] | None:
 
 def _trained(lines: list[Line]) -> tuple[Line, str] | None:
     """The one form that settings and rows of the training have; None if there are two."""
-    found = []
+    found = [(line, "### Instruction") for line in lines if _ALPACA.match(line.text)][:1]
+    found = found if any(_FILLS_IN.search(line.text) for line in lines) else []
     for line in lines:
         if _OF_SERVER.search(line.text) or is_prose(line.text):
             continue
