@@ -368,6 +368,9 @@ NAMED = {
     "plover_43": "new_tokens_untrained",
     "whimbrel": "schedule_ends_early",
     "orinoco": "labels_shape",
+    "dunlin_43": "pairs_contradict",
+    "isar_43": "begins_as_drawn",
+    "linnet_43": "labels_uninformative",
 }
 LEFT = {
     *("reward_ratings", "lora_two_stages", "lm_from_cluster_weights", "dpo_sums"),
@@ -383,7 +386,7 @@ LEFT = {
     *("sesia", "tamar_31", "garonne", "tisza_33"),
     *("garonne_35", "loire_35", "shin", "affric"),
     *("neman_39", "loire_39", "minho_39", "vltava_39", "neckar", "linnet"),
-    *("tagus_43", "dunlin_43", "isar_43", "linnet_43"),
+    "tagus_43",
 }
 LISTED = (
     *(round_7, round_8, round_9, round_10, round_12, round_14, round_15, round_17, round_19),

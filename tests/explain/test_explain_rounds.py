@@ -156,6 +156,15 @@ NAMED = {
     "round_94/10_log": "entropy_runs",
     "round_94/14_log": "labels_constant",
     "round_96/13_log": "new_tokens_untrained",
+    "round_98/01_log": "template_differs",
+    "round_98/06_log": "constant_part",
+    "round_98/07_log": "replies_masked",
+    "round_98/13_log": "labels_masked",
+    "round_100/02_log": "positives_twice",
+    "round_100/05_log": "schedule_ends_early",
+    "round_100/06_log": "pairs_alike",
+    "round_100/10_log": "engines_disagree",
+    "round_100/12_log": "negatives_too_easy",
 }
 ACCUSED_OF_NOTHING = (
     "round_64/04_log",
@@ -182,6 +191,8 @@ ACCUSED_OF_NOTHING = (
     *("round_92/02_log", "round_92/07_log", "round_92/11_log"),
     *("round_94/04_log", "round_94/09_log", "round_94/13_log"),
     *("round_96/05_log", "round_96/09_log", "round_96/14_log"),
+    *("round_98/02_log", "round_98/09_log", "round_98/15_log"),
+    *("round_100/04_log", "round_100/09_log", "round_100/13_log"),
     *("round_9/16_zephyr_dpo", "round_9/22_pythia_v100"),
     *("round_10/07_pasted", "round_11/05_thread", "round_11/18_thread"),
     *("round_13/02_log", "round_13/08_log", "round_13/13_log", "round_13/19_log"),
@@ -229,6 +240,9 @@ SAYS = {
     "round_86/13_log": "has its prefix twice",
     "round_88/11_log": "5e-7 to 1e-6",
     "round_90/10_log": "<|im_start|>assistant",
+    "round_98/06_log": "a dot takes no newline",
+    "round_100/05_log": "steps once for each process",
+    "round_100/10_log": "weights in fewer bits",
 }
 
 
