@@ -170,8 +170,10 @@ class Beside:
 
     def first(self, pattern: re.Pattern) -> tuple[Line, re.Match] | None:
         """The same, with the match itself."""
-        found = ((line, pattern.search(line.text)) for _, line in self.lines)
-        return next(((line, match) for line, match in found if match), None)
+        for _, line in self.lines:
+            if match := pattern.search(line.text):
+                return line, match
+        return None
 
 
 def _read(text: str) -> Iterator[tuple[str, str, str]]:

@@ -4,6 +4,7 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator
+from functools import lru_cache
 
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import Line, place
@@ -23,22 +24,23 @@ def statements(beside: Beside) -> Iterator[tuple[Line, ast.stmt]]:
     lines = sorted((line for line in beside.words), key=place)
     number = 0
     while number < len(lines):
-        taken, found = _read(lines[number : number + MOST])
+        taken, found = _read(tuple(line.text for line in lines[number : number + MOST]))
         yield from ((lines[number], one) for one in found)
         number += taken
 
 
-def _read(lines: list[Line]) -> tuple[int, list[ast.stmt]]:
+@lru_cache(maxsize=4096)  # each rule reads the same lines again
+def _read(texts: tuple[str, ...]) -> tuple[int, list[ast.stmt]]:
     """How many lines the statement takes that begins in the first one, and what it is."""
-    text = _PROMPT.sub("", lines[0].text)
+    text = _PROMPT.sub("", texts[0])
     if not _LIKE_CODE.search(text) or (is_prose(text) and text[:1].isupper() and "=" not in text):
         return 1, []
-    for taken in range(1, len(lines) + 1):
+    for taken in range(1, len(texts) + 1):
         if found := _parsed(text):
             return taken, found
-        if taken == len(lines) or sum(map(text.count, "([{")) <= sum(map(text.count, ")]}")):
+        if taken == len(texts) or sum(map(text.count, "([{")) <= sum(map(text.count, ")]}")):
             break
-        text = f"{text}\n{_PROMPT.sub('', lines[taken].text)}"
+        text = f"{text}\n{_PROMPT.sub('', texts[taken])}"
     return 1, []
 
 
@@ -64,8 +66,9 @@ def name_of(node: ast.AST | None) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def calls(node: ast.AST) -> Iterator[ast.Call]:
-    return (one for one in ast.walk(node) if isinstance(one, ast.Call))
+@lru_cache(maxsize=4096)
+def calls(node: ast.AST) -> tuple[ast.Call, ...]:
+    return tuple(one for one in ast.walk(node) if isinstance(one, ast.Call))
 
 
 def bound(statement: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
