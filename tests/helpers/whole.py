@@ -9,8 +9,9 @@ the solved lesson, which nbval executes. Three more things are left (`IS_WHOLE`)
 packages from the index, the criteria after the one that rejects an answer, and tables of all cases.
 
 Slow tests are left too (`slow_ones`): those that took more than `SLOW` seconds when `make seconds`
-last measured all of them. A file that has no quick test keeps its quickest one, and what is marked
-`kept` is never left: the first wrong answer of each criterion.
+last measured all of them. A file that has no quick test keeps its quickest one, but for those of
+the runs of a lesson, which nbval executes; what is marked `kept` is never left: the first wrong
+answer of each criterion.
 """
 
 import json
@@ -21,6 +22,7 @@ from pathlib import Path
 
 IS_WHOLE = bool(os.environ.get("PROVE"))
 SLOW = 0.3  # seconds of one test, without its fixtures
+RUNS_OF_LESSONS = "tests/reproductions/test_lesson_"
 SECONDS = Path(__file__).with_name("seconds.json")  # of each slow test
 
 
@@ -64,9 +66,10 @@ def slow_ones(nodeids: Iterable[str], seconds: Mapping[str, float]) -> set[str]:
     for nodeid in nodeids:
         by_file[nodeid.partition("::")[0]].append(nodeid)
     left = set()
-    for ids in by_file.values():
+    for file, ids in by_file.items():
         slow = sorted((one for one in ids if one in seconds), key=lambda one: seconds[one])
-        left |= set(slow[len(slow) == len(ids) :])
+        keeps_one = len(slow) == len(ids) and not file.startswith(RUNS_OF_LESSONS)
+        left |= set(slow[keeps_one:])
     return left
 
 
