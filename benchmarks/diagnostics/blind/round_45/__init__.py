@@ -1,0 +1,1 @@
+"""Round 45: twelve runs with twins and six odd ones, by one author."""
