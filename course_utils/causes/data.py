@@ -41,6 +41,16 @@ DATA = (
         speaks_of=OF_LABELS,
     ),
     Cause(
+        "mirrored_against_labels",
+        "the training mirrors pictures and keeps their labels, which name a side: half of the rows "
+        "show the other side than their label says",
+        "leave the horizontal flip out, or exchange the labels of both sides with it",
+        "ten augmented pictures with their labels",
+        kinds=("labels",),
+        harm=WRONG,
+        explains=NOTHING_MOVES | keys("at_chance labels_uninformative"),
+    ),
+    Cause(
         "rows_in_both",
         "rows that are evaluated are among those that are trained on",
         "remove duplicates first, then split; split by what the rows have in common (a document, "

@@ -104,7 +104,8 @@ PREFERENCE = (
         kinds=("preference",),
         harm=STILL,
         explains=NOTHING_MOVES
-        | keys("weight_without_gradient replies_empty rows_pooled_wrong policy_is_reference"),
+        | keys("weight_without_gradient replies_empty rows_pooled_wrong policy_is_reference")
+        | keys("rate_too_low"),
         inferred=True,
         follows=OUTCOME,
         speaks_of=frozenset({"gradients", "pairs", "reference's logits", "tokens"}),

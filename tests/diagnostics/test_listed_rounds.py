@@ -31,6 +31,7 @@ from benchmarks.diagnostics.blind.round_37 import listed as round_37
 from benchmarks.diagnostics.blind.round_39 import listed as round_39
 from benchmarks.diagnostics.blind.round_41 import listed as round_41
 from benchmarks.diagnostics.blind.round_43 import listed as round_43
+from benchmarks.diagnostics.blind.round_45 import listed as round_45
 from course_utils.diagnostics import diagnose
 
 NAMED = {
@@ -371,6 +372,19 @@ NAMED = {
     "dunlin_43": "pairs_contradict",
     "isar_43": "begins_as_drawn",
     "linnet_43": "labels_uninformative",
+    # round 45
+    "vistula_45": "pad_is_eos",
+    "heron_45": "new_tokens_untrained",
+    "okavango": "message_dropped",
+    "dunlin_45": "pairs_alike",
+    "ebro_45": "labels_constant",
+    "avocet_45": "no_signal",
+    "plover_45": "tags_misplaced",
+    "neva_45": "tokens_unknown",
+    "siskin_45": "begins_as_drawn",
+    "drava_45": "optimizer_holds_others",
+    "curlew": "mirrored_against_labels",
+    "lapwing": "worst_is_kept",
 }
 LEFT = {
     *("reward_ratings", "lora_two_stages", "lm_from_cluster_weights", "dpo_sums"),
@@ -391,9 +405,9 @@ LEFT = {
 LISTED = (
     *(round_7, round_8, round_9, round_10, round_12, round_14, round_15, round_17, round_19),
     *(round_21, round_23, round_25, round_29, round_31, round_33, round_35, round_37, round_39),
-    *(round_41, round_43),
+    *(round_41, round_43, round_45),
 )
-NUMBERS = (7, 8, 9, 10, 12, 14, 15, 17, 19, 21, 23, 25, 29, 31, 33, 35, 37, 39, 41, 43)
+NUMBERS = (7, 8, 9, 10, 12, 14, 15, 17, 19, 21, 23, 25, 29, 31, 33, 35, 37, 39, 41, 43, 45)
 ROUNDS = dict(zip(NUMBERS, LISTED, strict=True))
 CASES, ROUND_OF = {}, {}
 for number, one in ROUNDS.items():  # two authors may have taken one name

@@ -3,13 +3,10 @@
 from collections.abc import Mapping
 from functools import partial
 from inspect import signature
-from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils.data import Subset
 
-from course_utils.diagnostics.batch_view.rows import first_rows, unchanged
 from course_utils.diagnostics.diagnosis.looks.added_rows import look_at_added_rows
 from course_utils.diagnostics.diagnosis.looks.own_loss import compare_own_loss, loss_later
 from course_utils.diagnostics.diagnosis.looks.own_pairs import look_at_own_pairs
@@ -19,6 +16,7 @@ from course_utils.diagnostics.diagnosis.measures.loss_inputs import LossInputs
 from course_utils.diagnostics.diagnosis.measures.losses_given import judge_losses
 from course_utils.diagnostics.diagnosis.measures.putting_back import put_back
 from course_utils.diagnostics.diagnosis.measures.read_places import ReadPlaces
+from course_utils.diagnostics.diagnosis.measures.spread_rows import spread_out
 from course_utils.diagnostics.diagnosis.measures.terms_given import judge_terms_of
 from course_utils.diagnostics.diagnosis.sheet.faults import (
     FINITE_BEFORE,
@@ -30,7 +28,6 @@ from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, ME
 from course_utils.diagnostics.diagnosis.sheet.subject import NUM_ROWS, POLICY, Subject
 from course_utils.diagnostics.gradient_flow import audit_gradients
 from course_utils.diagnostics.gradient_flow.report import Flow, GradientFlow
-from course_utils.diagnostics.libraries.trainer import of_columns
 from course_utils.diagnostics.loss_kind import may_speak
 from course_utils.diagnostics.nonfinite import trace_step
 from course_utils.diagnostics.nonfinite.batches import keep
@@ -159,21 +156,12 @@ def _stuck(subject: Subject, flow: GradientFlow) -> list[str]:
 
     The first rows may be of one source, and a head may have no label there.
     """
-    batch = _spread_out(subject) if flow.stuck else None
+    data = getattr(subject.trainer, "train_dataset", None)
+    batch = spread_out(subject.trainer, data, NUM_ROWS) if flow.stuck else None
     if batch is None:
         return flow.stuck
     other = audit_gradients(subject.trainer, batch).stuck
     return [name for name in flow.stuck if name in other]
-
-
-def _spread_out(subject: Subject) -> Any:
-    """A batch of rows at even distances through a Trainer's data set; None of a stream."""
-    trainer, data = subject.trainer, getattr(subject.trainer, "train_dataset", None)
-    if not (hasattr(data, "__getitem__") and hasattr(data, "__len__")):
-        return None
-    rows = Subset(data, range(0, len(data), max(1, len(data) // NUM_ROWS)))
-    with unchanged(data, trainer.data_collator):
-        return trainer.data_collator(of_columns(trainer, first_rows(rows, NUM_ROWS)))
 
 
 def _were_chosen(unused: list[str], subject: Subject) -> bool:

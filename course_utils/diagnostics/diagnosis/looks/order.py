@@ -23,17 +23,22 @@ from course_utils.diagnostics.diagnosis.looks.forbidden import look_at_forbidden
 from course_utils.diagnostics.diagnosis.looks.forward import look_at_forward
 from course_utils.diagnostics.diagnosis.looks.gradient import look_at_gradients
 from course_utils.diagnostics.diagnosis.looks.grounds import has_grounds
+from course_utils.diagnostics.diagnosis.looks.held_out import look_at_held_out
 from course_utils.diagnostics.diagnosis.looks.id_type import look_at_id_type
 from course_utils.diagnostics.diagnosis.looks.images import look_at_images
 from course_utils.diagnostics.diagnosis.looks.label_order import look_at_label_order
 from course_utils.diagnostics.diagnosis.looks.log import look_at_log
 from course_utils.diagnostics.diagnosis.looks.messages import look_at_messages
 from course_utils.diagnostics.diagnosis.looks.metrics import look_at_metrics
+from course_utils.diagnostics.diagnosis.looks.mirrored import look_at_mirrored
 from course_utils.diagnostics.diagnosis.looks.offsets import look_at_offsets
 from course_utils.diagnostics.diagnosis.looks.optimizer_numbers import look_at_optimizer_numbers
 from course_utils.diagnostics.diagnosis.looks.packed_state import look_at_packed_state
 from course_utils.diagnostics.diagnosis.looks.packing import look_at_packing
-from course_utils.diagnostics.diagnosis.looks.paired_vectors import look_at_paired_vectors
+from course_utils.diagnostics.diagnosis.looks.paired_vectors import (
+    look_at_paired_vectors,
+    look_at_ranking,
+)
 from course_utils.diagnostics.diagnosis.looks.positions import look_at_positions
 from course_utils.diagnostics.diagnosis.looks.ratings import look_at_ratings
 from course_utils.diagnostics.diagnosis.looks.reference_pull import look_at_reference_pull
@@ -106,6 +111,7 @@ BEFORE = (
     look_at_hidden,
     look_at_decoder,
     look_at_images,
+    look_at_mirrored,
     look_at_tables,
     look_at_id_type,
     look_at_columns,
@@ -172,6 +178,9 @@ def look_after(subject: Subject, sheet: Sheet) -> None:
         look_at_metrics(subject, sheet)
     if not sheet.broken_forward:
         look_at_outcome(subject, sheet)
+        if subject.trainer is not None and may_speak(look_at_held_out, subject.loss):
+            with sheet.trying("rows that it was not trained on"):
+                look_at_held_out(subject, sheet)
         if may_speak(look_at_student, subject.loss):
             with sheet.trying("what the student says"):
                 look_at_student(subject, sheet)
@@ -179,3 +188,5 @@ def look_after(subject: Subject, sheet: Sheet) -> None:
             look_at_displaced(subject, sheet)
         with sheet.trying("the vectors of the pairs"):
             look_at_paired_vectors(subject, sheet)
+        with sheet.trying("ranking in the batch"):
+            look_at_ranking(subject, sheet)

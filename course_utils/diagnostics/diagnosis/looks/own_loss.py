@@ -36,6 +36,8 @@ def compare_own_loss(
     """
     if not subject.has_own_loss or not has_labels(subject.batch) or not subject.trainable():
         return
+    if subject.second_model and len(subject.batch["labels"].unique()) == 1:
+        return  # a teacher has the labels, and these stand for none
     gradient = _vector(own, subject)
     with put_back(subject):
         torch.set_rng_state(drawn)

@@ -1,15 +1,21 @@
-"""Looks at a loss of one's own on two vectors a row: whether it drew those of a pair together.
+"""Looks at a loss of one's own on two vectors a row: whether those of a pair are the nearest.
 
 Shape letters: B rows, D numbers of a vector.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from course_utils.diagnostics.diagnosis.measures.batch_scores import PLAIN, are_plain_cosines
 from course_utils.diagnostics.diagnosis.measures.forward import evaluated
+from course_utils.diagnostics.diagnosis.measures.heard_losses import HeardLosses, Listening
+from course_utils.diagnostics.diagnosis.measures.one_loss import take_loss
+from course_utils.diagnostics.diagnosis.measures.putting_back import put_back
+from course_utils.diagnostics.diagnosis.measures.spread_rows import spread_out
 from course_utils.diagnostics.diagnosis.sheet.finding import MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.libraries.trainer import prepared
@@ -18,6 +24,8 @@ from course_utils.diagnostics.one_step import open_model, training_step
 FEWEST, SHORTEST = 4, 8  # rows; numbers of a vector
 APART = 0.1  # of cosine
 NEARLY_ALL = 0.9  # of the rows
+RANKED, MOSTLY = 64, 0.85  # rows of one batch; of them
+SAME = 1e-4  # of cosines: a text that stands in the batch twice
 
 
 def look_at_paired_vectors(subject: Subject, sheet: Sheet) -> None:
@@ -49,6 +57,29 @@ def look_at_paired_vectors(subject: Subject, sheet: Sheet) -> None:
         "similarity stands where the formula has a distance, or near and far are exchanged",
         advice="a margin loss takes distances: relu(d(pair) - d(others) + margin), d = 1 - cosine",
     )
+
+
+def look_at_ranking(subject: Subject, sheet: Sheet) -> None:
+    """After a run with plain cosines in the softmax, each row must still be nearest to its own."""
+    if not subject.has_plain_cosines or not subject.has_ended:
+        return
+    batch, heard = spread_out(subject.trainer, subject.trainer.train_dataset, RANKED), HeardLosses()
+    with put_back(subject), Listening(heard):
+        take_loss(replace(subject, batch=batch))
+    shares = [
+        float((one.given.diagonal() > one.given.amax(-1) - SAME).double().mean())
+        for one in heard.calls
+        if one.name == "cross_entropy" and one.given.dim() == 2 and are_plain_cosines(one.given)
+    ]
+    if not shares:
+        return
+    sheet.settle(PLAIN)
+    said = f"{min(shares):.0%} of {len(heard.calls[0].given)} rows are nearest to their own text"
+    if min(shares) >= MOSTLY:
+        sheet.show("ranking", f"{said}, with cosines that have no scale")
+        return
+    key, place = "similarity_unscaled", "temperature, scale"
+    sheet.find(key, MEASURED, f"{PLAIN}; {said} behind the run", place=place)
 
 
 def _are_of_two_kinds(batch: Mapping, count: int) -> bool:

@@ -9,7 +9,7 @@ from torch import Tensor
 from course_utils.diagnostics.diagnosis.measures.data_sets import column, columns_of, ids_of
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
-from course_utils.diagnostics.loss_kind import IGNORED, OF_TEXT
+from course_utils.diagnostics.loss_kind import IGNORED, OF_TEXT, Loss
 
 NUM_ROWS = 32
 TEXTS = re.compile(r"^(text|content|sentence\d?|document|article|review|question|prompt)$")
@@ -23,7 +23,7 @@ def look_at_text_and_ids(subject: Subject, sheet: Sheet) -> None:
     tokenizer, trainer = subject.tokenizer, subject.trainer
     if tokenizer is None or trainer is None:
         return
-    if subject.loss in OF_TEXT and _learns_unknown(tokenizer, subject.rows, sheet):
+    if subject.loss in OF_TEXT | {Loss.SEQ2SEQ} and _learns_unknown(tokenizer, subject.rows, sheet):
         return
     for name in ("train_dataset", "eval_dataset"):
         data = getattr(trainer, name, None)
@@ -50,7 +50,9 @@ def _learns_unknown(tokenizer: Any, batch: Any, sheet: Sheet) -> bool:
         COUNTED + 1,
         f"{share:.0%} of the tokens that the first rows are to learn are {token}",
         place="the tokenizer's vocabulary, the labels",
-        why=f"the tokenizer does not know the words of the replies: it learns to say {token}",
+        why=f"the tokenizer does not know the words of the replies: {token} is what is learnt",
+        advice="make the vocabulary from the replies as well as from what stands before them; "
+        "with a model that is loaded, its own tokenizer",
     )
     return True
 

@@ -14,8 +14,11 @@ from torch import Tensor
 
 from course_utils.diagnostics.diagnosis.measures.heard_losses import Heard
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, Sheet
+from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 
 FEWEST = 4  # rows
+LEAST, LARGEST = 0.3, 1.01  # of the largest cosine of a batch
+PLAIN = "the scores that go into cross-entropy are cosines without a scale"
 TWICE = 0.2  # of the columns
 FARTHEST = 300.0  # the largest score of a softmax over the batch that can still be unsure
 
@@ -25,8 +28,11 @@ def once(sheet: Sheet, key: str, weight: float, *said: str, **more) -> None:
         sheet.find(key, weight, *said, **more)
 
 
-def judge_batch_scores(call: Heard, sheet: Sheet) -> None:
-    """Each row against the others of its batch: other targets, empty vectors, another scale."""
+def judge_batch_scores(call: Heard, subject: Subject, sheet: Sheet) -> None:
+    """Each row against the others of its batch: other targets, empty vectors, another scale.
+
+    Before the run of a Trainer plain cosines are a doubt, since it may rank well with them.
+    """
     size = len(call.given)
     if call.given.dim() != 2 or call.given.shape[-1] < size or size < FEWEST:
         return
@@ -41,11 +47,20 @@ def judge_batch_scores(call: Heard, sheet: Sheet) -> None:
     _empty(scores, sheet)
     if call.is_of_lengths:
         _scale(scores, sheet)
-    if float(scores.abs().max()) <= 1.01:
+    if float(scores.abs().max()) <= LARGEST:
         least = math.log(1 + (scores.shape[1] - 1) * math.exp(-2))
         said = f"the scores lie between {float(scores.min()):.2g} and {float(scores.max()):.2g}"
         more = f"with cosines alone the loss of {size} rows never falls below {least:.2g}"
-        once(sheet, "similarity_unscaled", LIKELY, said, more, place="temperature, scale")
+        if subject.trainer is not None and are_plain_cosines(scores):
+            subject.has_plain_cosines = True
+            sheet.doubt(f"{PLAIN} ({said}): {more}")
+        else:
+            once(sheet, "similarity_unscaled", LIKELY, said, more, place="temperature, scale")
+
+
+def are_plain_cosines(scores: Tensor) -> bool:
+    """Whether the largest score of the batch is that of a cosine, and of none made smaller."""
+    return LEAST < float(scores.abs().max()) <= LARGEST
 
 
 def _scale(scores: Tensor, sheet: Sheet) -> None:

@@ -71,7 +71,7 @@ def _judge(call: Heard, subject: Subject, sheet: Sheet) -> None:
         rows = labels_of(getattr(subject.trainer, "train_dataset", None))
         known = rows if subject.loss is Loss.ROWS and all(type(one) is int for one in rows) else []
         _weights(call.target, call.weight, known, sheet)
-    judge_batch_scores(call, sheet)
+    judge_batch_scores(call, subject, sheet)
     _left_out(call, subject, sheet)
     if subject.loss in (Loss.NEXT_TOKEN, Loss.OTHER) and call.logits is not None:
         _places(call, sheet)

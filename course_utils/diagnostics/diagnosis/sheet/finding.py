@@ -102,6 +102,7 @@ class Sheet:
     moved: list[str] = field(default_factory=list)  # by group of weights
     to_look_at: list[str] = field(default_factory=list)  # numbers of the log that are no proof
     doubts: list[str] = field(default_factory=list)  # what forbids an all-clear
+    settled: list[str] = field(default_factory=list)  # how doubts begin that a look has answered
     loss_now: str = ""  # of the model as it is, where the run's first loss is not known
     broken_forward: str = ""  # the error of a forward pass on the first rows
     ended: str = ""  # the error that ended the run
@@ -150,12 +151,19 @@ class Sheet:
         self.rows = other.rows or self.rows
         self.moved = other.moved or self.moved
         self.doubts += [doubt for doubt in other.doubts if doubt not in self.doubts]
+        for beginning in other.settled:
+            self.settle(beginning)
         self.first_loss = other.first_loss or self.first_loss  # the log's, once there is one
         for name in ("kind", "writes", "loss_now", "broken_forward", "ended"):
             setattr(self, name, getattr(self, name) or getattr(other, name))
 
     def miss(self, what: str, why: str) -> None:
         self.unseen.setdefault(what, why)
+
+    def settle(self, beginning: str) -> None:
+        """Take back the doubts that begin so, also those of an earlier sheet."""
+        self.settled.append(beginning)
+        self.doubts = [one for one in self.doubts if not one.startswith(beginning)]
 
     def doubt(self, why: str) -> None:
         """Note what keeps a run without a finding from being called one without a fault."""

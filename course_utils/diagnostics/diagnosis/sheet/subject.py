@@ -64,6 +64,7 @@ class Subject:
     probe_rewards: bool = False  # whether reward functions may be called for a look
     was_put_back: bool = False  # whether other weights were loaded behind the last step
     changed_rows: int = 0  # of the first rows, those whose ids the collator has changed in place
+    has_plain_cosines: bool = False  # whether a softmax over the batch was seen to get them
     is_drawn: bool = False  # whether all norms were 1 before the first step, as no checkpoint's are
     reference_kl: float | None = None  # nats per token of the first replies, before training
     idle: frozenset[str] = frozenset()  # trainable weights that no forward pass was seen to use
