@@ -5,8 +5,9 @@ they ask the same thing of the same code: the wrong answers that one criterion m
 incidents of one family, the seeds of one run. `make test` takes the first case of each kind, and
 `make prove`, which sets PROVE=1, takes all. No case is chosen by its name. What another part of
 `make test` runs already is left as well (`elsewhere`): a check that trains passes on the answer of
-the solved lesson, which nbval executes. Three more things are left (`IS_WHOLE`): what fetches
-packages from the index, the criteria after the one that rejects an answer, and tables of all cases.
+the solved lesson, which nbval executes. Four more things are left (`IS_WHOLE`): what fetches
+packages from the index, the criteria after the one that rejects an answer, tables of all cases, and
+a class whose graders are real, for which stand-ins are run.
 
 Slow tests are left too (`slow_ones`): those that took more than `SLOW` seconds when `make seconds`
 last measured all of them. A file that has no quick test keeps its quickest one, but for those of
