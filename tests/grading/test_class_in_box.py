@@ -1,7 +1,7 @@
 """Thirty submissions with answers and faults, graders killed: thirty results, right points.
 
-`python -m benchmarks.grading.whole_class` does it with 1,000; `make prove` runs both. In `make test`
-graders that execute nothing take their place (test_batch.py).
+`python -m benchmarks.grading.whole_class` does it with 1,000; `make prove` runs both. In
+`make test` graders that execute nothing take their place (test_batch.py).
 """
 
 import pytest
