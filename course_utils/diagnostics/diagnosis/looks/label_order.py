@@ -21,8 +21,10 @@ TELLS, GAIN = 0.6, 0.3  # of the rows, once their order is put right
 def look_at_label_order(subject: Subject, sheet: Sheet) -> None:
     """Labels of which words tell nothing, and most once they are put in another order."""
     data = getattr(subject.trainer, "train_dataset", None)
+    if not columns_of(data) or not FEWEST <= len(data) <= MOST or given_beside_ids(subject):
+        return
     rows = ids_of(data, MOST)
-    if not FEWEST <= len(rows) < MOST or given_beside_ids(subject):
+    if not rows:
         return
     for name, labels in _classes(data):
         as_it_is = _right(rows, labels)
@@ -47,10 +49,12 @@ def look_at_label_order(subject: Subject, sheet: Sheet) -> None:
 def _classes(data: Any) -> Iterator[tuple[str, list[int]]]:
     """Columns that may be labels, with a class for each row: the largest of several numbers."""
     for name in columns_of(data):
+        if not (name in LABELS or _are_soft(column(data, name, most=1))):
+            continue
         values = column(data, name, MOST)
         if _are_soft(values):
             values = [max(range(len(one)), key=one.__getitem__) for one in values]
-        elif name not in LABELS or not all(isinstance(one, int) for one in values):
+        elif not all(isinstance(one, int) for one in values):
             continue
         if 1 < len(set(values)) <= TOO_MANY:
             yield name, values
