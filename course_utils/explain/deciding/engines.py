@@ -32,7 +32,7 @@ _NOT_CORRECTED = re.compile(
 )
 ROUNDED_WEIGHTS = (
     "the sampler runs with weights in fewer bits than the trainer: replies are drawn from another "
-    "policy than the one whose log-probs the loss takes, and nothing corrects for it. ppo_kl and "
+    "policy than the one whose log-probs the loss takes{uncorrected}. ppo_kl and "
     "the clip fraction compare the trainer with itself and do not see it; the gap grows as the "
     "policy moves, and the run can fall apart by it",
     "sample in the format of the trainer (no quantization in the rollout), or correct for it with "
@@ -79,7 +79,9 @@ def apart(one: Finding, beside: Beside, log: Log) -> Finding:
         return replace(one, for_it=(*one.for_it, said), why=why, advice=f"{advice}; {one.fix}")
     if quantised := beside.matching(_QUANTISED):
         why, advice = ROUNDED_WEIGHTS
-        said = (f"{quantised[0].where} says: {quantised[1]}", *_uncorrected(beside))
+        uncorrected = _uncorrected(beside)
+        said = (f"{quantised[0].where} says: {quantised[1]}", *uncorrected)
+        why = why.format(uncorrected=", and nothing corrects for it" if uncorrected else "")
         return replace(one, for_it=(*one.for_it, *said), why=why, advice=advice)
     kernels = beside.all_matching(_FUSED) if log.values("token_error") else []
     if kernels:

@@ -59,7 +59,9 @@ def cut_and_masked(log: Log, beside: Beside) -> Finding | None:
     masked, series = beside.matching(_MASKED), log.series("truncated_share")
     cut = [entry for entry, share in series if share >= NEARLY_ALL]
     losses = [v for name in ("loss", "policy_loss", "grad_norm") for v in log.values(name)]
-    if masked is None or not cut or len(cut) < NEARLY_ALL * len(series) or any(losses):
+    if masked is None or not cut or len(cut) < NEARLY_ALL * len(series):
+        return None
+    if not losses or any(losses):
         return None
     limit = beside.printed("max_reply_length")
     proof = (

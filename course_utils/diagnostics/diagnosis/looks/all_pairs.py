@@ -85,10 +85,10 @@ def look_at_texts_on_both_sides(data: Any, sheet: Sheet) -> None:
     A score is one number for each text: the best that any can do is to rank the texts by how often
     they were chosen. Of a text with its prompt, that gives most pairs.
     """
-    known = [pair for pair in SIDES[:2] if set(pair) <= set(columns_of(data))]
-    chosen, rejected = (
-        [frozen(t) for t in column(data, name)] for name in (known or [("", "")])[0]
-    )
+    sides = _sides(data)
+    if not sides:
+        return
+    chosen, rejected = ([frozen(text) for text in side] for side in sides)
     wins, losses = Counter(chosen), Counter(rejected)
     both = [
         pair
@@ -114,6 +114,12 @@ def look_at_texts_on_both_sides(data: Any, sheet: Sheet) -> None:
         )
 
 
+def _sides(data: Any) -> list[list]:
+    """The ids of the chosen and of the rejected texts; [] where no column has them."""
+    known = [pair for pair in SIDES[:2] if set(pair) <= set(columns_of(data))]
+    return [column(data, name) for name in known[0]] if known else []
+
+
 def _often(text: Any, wins: Counter, losses: Counter) -> bool:
     return min(wins[text], losses[text]) >= TWICE
 
@@ -134,9 +140,8 @@ def look_at_lengths(data: Any, sheet: Sheet, *, is_scored: bool) -> None:
 
     A model that gives scores learns the length then; a policy may have other grounds for it.
     """
-    known = [pair for pair in SIDES[:2] if set(pair) <= set(columns_of(data))]
-    sides = [column(data, name) for name in known[0]] if known else []
-    if not known or len(sides[0]) < FEWEST or not all(isinstance(s[0], Sized) for s in sides):
+    sides = _sides(data)
+    if not sides or len(sides[0]) < FEWEST or not all(isinstance(s[0], Sized) for s in sides):
         return
     more = [len(a) - len(b) for a, b in zip(*sides, strict=True)]
     longer = sum(one >= GAP for one in more), sum(one <= -GAP for one in more)
@@ -157,9 +162,8 @@ def look_at_lengths(data: Any, sheet: Sheet, *, is_scored: bool) -> None:
 
 def look_at_ends(data: Any, tokenizer: Any, sheet: Sheet, *, is_scored: bool) -> None:
     """Pairs of which one side alone ends in a token of its own, as a marker that a script adds."""
-    known = [pair for pair in SIDES[:2] if set(pair) <= set(columns_of(data))]
-    sides = [column(data, name) for name in known[0]] if known else []
-    if not known or len(sides[0]) < FEWEST or not all(isinstance(s[0], Sized) for s in sides):
+    sides = _sides(data)
+    if not sides or len(sides[0]) < FEWEST or not all(isinstance(s[0], Sized) for s in sides):
         return
     ends = [_ends(list(a), list(b)) for a, b in zip(*sides, strict=True)]
     for side, (own, other) in {"chosen": (0, 1), "rejected": (1, 0)}.items():

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from course_utils.diagnostics.diagnosis.looks.settings import num_steps_of
 from course_utils.diagnostics.diagnosis.looks.split import has_labels
-from course_utils.diagnostics.diagnosis.measures.data_sets import columns_of
+from course_utils.diagnostics.diagnosis.measures.data_sets import columns_of, labels_of
 from course_utils.diagnostics.diagnosis.measures.forward import logits_in
 from course_utils.diagnostics.diagnosis.measures.one_loss import take_loss
 from course_utils.diagnostics.diagnosis.measures.putting_back import put_back
@@ -36,7 +36,8 @@ def compare_own_loss(
     """
     if not subject.has_own_loss or not has_labels(subject.batch) or not subject.trainable():
         return
-    if subject.second_model and len(subject.batch["labels"].unique()) == 1:
+    rows = labels_of(getattr(subject.trainer, "train_dataset", None))
+    if subject.second_model and len(set(rows)) == 1:
         return  # a teacher has the labels, and these stand for none
     gradient = _vector(own, subject)
     with put_back(subject):

@@ -111,7 +111,7 @@ def look_at_what_was_learnt(subject: Subject, sheet: Sheet) -> None:
     if steps < 2 * subject.args.get_warmup_steps(num_steps_of(subject)):
         return  # it has only begun to learn
     told = _by_words(subject)
-    if subject.is_drawn and subject.trainer.state.epoch >= OFTEN:
+    if subject.is_drawn and (subject.trainer.state.epoch or 0) >= OFTEN:
         judge_a_start_as_drawn(losses, labels, told, sheet)
     judge_what_was_learnt(losses, labels, told, sheet, frozen=subject.frozen_as_drawn)
 

@@ -25,10 +25,10 @@ _ASKS_QUANTILES = re.compile(r"\b(?:quantile|percentile|describe)\b")
 _LIST = re.compile(r"\[([\d., ]+)\]")
 SOME = 0.1  # of the rows
 REMOVED = (
-    "most replies are cut away: {gone:,.0f} of {whole:,.0f} rows had no label left and were "
+    "replies are cut away: {gone:,.0f} of {whole:,.0f} rows had no label left and were "
     "dropped, since the rows are cut at {limit} tokens from the right, and half of them have "
-    "{middle:,.0f} or more; the reply stands behind the long prompt. The rest is what trains: few "
-    "steps, and the short rows alone"
+    "{middle:,.0f} or more; the reply stands behind the long prompt. What is left "
+    "to train on are the short rows"
 )
 _ANSWER = re.compile(r"^\W*(?:np\.\w+\()?(\d[\d,. ()a-z]*\d|\d+)\W*$")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")

@@ -54,8 +54,8 @@ SOME_OTHERS = 0.3  # rows of its own class beside each row of a batch
 OF_ITS_CLASS = (
     "a batch of {batch} rows of {n} classes holds, beside each row, {others:.2g} others of its own "
     "class in the mean, and the loss counts them as wrong: texts that mean the same are pushed "
-    "apart. The loss stops where the share of such rows keeps it, and the longer the training, the "
-    "worse the vectors; the size of the model and the learning rate are not to blame"
+    "apart. The loss stops where the share of such rows keeps it, and a longer training drives "
+    "them further apart; the size of the model and the learning rate are not to blame"
 )
 KNOWS_CLASSES = (
     "a loss that knows the classes (BatchAllTripletLoss or BatchSemiHardTripletLoss with the "
