@@ -20,7 +20,7 @@ FEW = 512  # rows: a model that begins with nothing does not learn to read from 
 def look_at_held_out(subject: Subject, sheet: Sheet) -> None:
     """Rows of training that are all known, and of others that are not."""
     trainer = subject.trainer
-    trained, held = (getattr(trainer, f"{part}_dataset", None) for part in ("train", "eval"))
+    trained, held = (getattr(trainer, name, None) for name in ("train_dataset", "eval_dataset"))
     known = _share_right(subject, trained)
     others = _share_right(subject, held) if known is not None and known >= BY_HEART else None
     if others is None:
