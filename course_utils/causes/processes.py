@@ -214,6 +214,17 @@ PROCESSES = (
         ),
     ),
     Cause(
+        "layers_take_turns",
+        "one process spreads the layers over the GPUs (device_map='auto'): a batch goes through "
+        "them one after the other, so that one GPU computes while the others wait, and more of "
+        "them make room and no speed",
+        "one process for each GPU (accelerate launch or torchrun) with the whole model on each, "
+        "device_map={'': local rank}, and less accumulation for the same batch; FSDP or ZeRO-3 "
+        "where the model does not fit on one",
+        "nvidia-smi every second: which GPUs are busy at once; the total batch size that the run "
+        "prints, which is that of one process",
+    ),
+    Cause(
         "stands_still",
         "the run stands still without an error, and no rule tells where",
         "take the stack while it stands (py-spy dump --pid PID), of its DataLoader's workers too; "

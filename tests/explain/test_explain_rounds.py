@@ -154,7 +154,9 @@ NAMED = {
     "round_92/03_log": "head_frozen",
     "round_94/01_log": "rewards_cut",
     "round_94/10_log": "entropy_runs",
+    "round_94/12_log": "kl_negative",
     "round_94/14_log": "labels_constant",
+    "round_96/06_log": "layers_take_turns",
     "round_96/13_log": "new_tokens_untrained",
     "round_98/01_log": "template_differs",
     "round_98/06_log": "constant_part",
@@ -229,6 +231,7 @@ def test_what_a_log_cannot_tell_is_left_open(name):
 
 
 SAYS = {
+    "round_94/05_log": "a whole worked solution that ends in 18",
     "round_72/02_log": "it scores str() of a reply",
     "round_72/14_log": "the TEMPLATE of the Modelfile lacks the roles",
     "round_74/06_log": "the whole solution, with ####",

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from course_utils.explain.paste.boxes import Boxes
+from course_utils.explain.paste.by_column import ByColumn
 from course_utils.explain.paste.document import flat_pairs
 from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line, entries_of_row
 from course_utils.explain.paste.fields import canonical
@@ -102,7 +103,7 @@ def read(lines: Iterable[str]) -> Iterator[Entry | Line]:
 
 def _read(lines: Iterable[str]) -> Iterator[Entry | Line]:
     table, boxes, ranks, of_epoch = Table(canonical), Boxes(canonical), Ranks(), None
-    unnamed = Unnamed()
+    unnamed, by_column = Unnamed(), ByColumn(canonical)
     for joined in parts(lines):
         where, text = f"line {joined[0][0]}", "".join(text for _, text in joined)
         text = BRACKETED.sub(r" \1|", text)
@@ -111,6 +112,10 @@ def _read(lines: Iterable[str]) -> Iterator[Entry | Line]:
         yield from _closed(boxes)
         if boxes.feed(where, text):  # the first row of another box
             continue
+        if by_column.feed(where, text):
+            yield Line(where, text.strip())
+            continue
+        yield from _of_steps(by_column)
         row = table.feed(text)
         if row == []:
             if not GAP.fullmatch(text.strip()):
@@ -136,6 +141,13 @@ def _read(lines: Iterable[str]) -> Iterator[Entry | Line]:
             said = [(joined[0][0], BRACES.sub(" ", text))] if is_long else []
         yield from (Line(f"line {n}", one.strip()) for n, one in said if one.strip())
     yield from _closed(boxes)
+    yield from _of_steps(by_column)
+
+
+def _of_steps(by_column: ByColumn) -> Iterator[Entry]:
+    """The entries of a table that has a column for each step."""
+    for where, text, pairs in by_column.close():
+        yield from entries_of_row(where, text, pairs)
 
 
 def _closed(boxes: Boxes) -> Iterator[Entry]:

@@ -126,6 +126,7 @@ from course_utils.explain.stated.steps.fresh_adapter import still_in_the_first_s
 from course_utils.explain.stated.steps.hangs import said_to_hang
 from course_utils.explain.stated.steps.micro_sums import summed_over_rows
 from course_utils.explain.stated.steps.module_names import names_apart
+from course_utils.explain.stated.steps.one_gpu_at_a_time import layers_take_turns
 from course_utils.explain.stated.steps.optimizer_order import made_before
 from course_utils.explain.stated.steps.padded_mean import divided_by_the_padding
 from course_utils.explain.stated.steps.plain_kl import plain_difference_in_the_loss
@@ -258,4 +259,5 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     goes_on_with_the_prompt,
     goes_on_behind_its_end,
     said_to_hang,
+    layers_take_turns,
 )
