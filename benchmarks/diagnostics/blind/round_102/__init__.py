@@ -1,0 +1,1 @@
+"""Round 102: 15 posts alone, by one author."""
