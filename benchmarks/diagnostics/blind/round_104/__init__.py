@@ -1,0 +1,1 @@
+"""Round 104: 15 posts alone, by one author."""
