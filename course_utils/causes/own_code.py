@@ -124,7 +124,7 @@ OWN_CODE = (
         "what is trained of the head, and whether it came from a checkpoint",
         kinds=("adapter", "no_grad"),
         harm=LESS,
-        explains=keys("at_chance one_class"),
+        explains=keys("at_chance one_class merged_not_equal"),
     ),
     Cause(
         "frozen_as_drawn",

@@ -167,6 +167,15 @@ NAMED = {
     "round_100/06_log": "pairs_alike",
     "round_100/10_log": "engines_disagree",
     "round_100/12_log": "negatives_too_easy",
+    "round_102/01_log": "pad_is_eos",
+    "round_102/04_log": "proxy_rises_alone",
+    "round_102/05_log": "template_differs",
+    "round_102/07_log": "too_long",
+    "round_102/11_log": "head_frozen",
+    "round_102/15_log": "pairs_alike",
+    "round_104/04_log": "pairs_alike",
+    "round_104/12_log": "new_tokens_untrained",
+    "round_104/13_log": "schedule_ends_early",
 }
 ACCUSED_OF_NOTHING = (
     "round_64/04_log",
@@ -246,6 +255,9 @@ SAYS = {
     "round_98/06_log": "a dot takes no newline",
     "round_100/05_log": "steps once for each process",
     "round_100/10_log": "weights in fewer bits",
+    "round_102/05_log": "the server is told to use that of <|start_header_id|>",
+    "round_104/04_log": "the code takes message [0] of both lists",
+    "round_104/13_log": "takes a step for each process",
 }
 
 

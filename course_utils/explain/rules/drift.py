@@ -53,9 +53,9 @@ def entropy_runs(log: Log) -> Finding | None:
     levels = thirds(log.values("reward"))
     if not levels or entropies[2] < 2 * entropies[0] or levels[2] > 1.05 * levels[0]:
         return None
-    return Finding(
-        "entropy_runs", 4.5, entry, (grown, f"the reward does not rise: {listed(levels)}")
-    )
+    moved = "is lower at the end" if levels[2] < levels[0] else "does not rise"
+    told = f"the reward {moved}, by thirds of the log: {listed(levels)}"
+    return Finding("entropy_runs", 4.5, entry, (grown, told))
 
 
 def engines_unseen(log: Log) -> Finding | None:

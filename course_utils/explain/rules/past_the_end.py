@@ -31,7 +31,7 @@ PAST = (
     "that accelerate has prepared takes a step for each process)",
 )
 _PROCESSES = re.compile(r"\b(?:num_processes|world(?:_size)?|nproc_per_node)\W{1,3}(\d+)")
-_CARDS = re.compile(r"(?<![\w.-])(\d+) ?x ?(?:NVIDIA )?(?:GPUs?\b|[A-Z]{1,3}\d{2,4}\w*)")
+_CARDS = re.compile(r"(?<![\w.-])(\d+) ?(?:x ?(?:NVIDIA )?(?:GPUs?\b|[A-Z]{1,3}\d{2,4}\w*)|GPUs\b)")
 _ACCELERATE = re.compile(r"accelerat|num_processes", re.IGNORECASE)
 _PREPARED = re.compile(r"\bprepare\((?:.*\W)?\w*sched\w*.*", re.IGNORECASE)
 _MADE_FOR = re.compile(  # a schedule's length, by its name in the code

@@ -43,6 +43,7 @@ from course_utils.explain.stated.labels.padding_free import joined_without_flash
 from course_utils.explain.stated.labels.padding_in_labels import padding_in_labels
 from course_utils.explain.stated.labels.prefix_mask import shifted_by_thoughts
 from course_utils.explain.stated.labels.prompt_again import prompt_again
+from course_utils.explain.stated.labels.reply_after_a_cut import reply_after_a_cut
 from course_utils.explain.stated.labels.rolled_labels import rolled_after_the_split
 from course_utils.explain.stated.labels.rows_at_the_limit import rows_at_the_limit
 from course_utils.explain.stated.labels.rows_one_by_one import rows_one_by_one
@@ -87,6 +88,7 @@ from course_utils.explain.stated.rows.overlap_counted import counted_in_both
 from course_utils.explain.stated.rows.pairs_by_order import turned_by_its_order
 from course_utils.explain.stated.rows.pairs_shown import worse_one_chosen
 from course_utils.explain.stated.rows.set_order import numbered_by_a_set
+from course_utils.explain.stated.rows.shared_turn import first_turn_of_both
 from course_utils.explain.stated.rows.shrunk_images import text_too_small
 from course_utils.explain.stated.rows.sibling_rows import siblings_in_a_batch
 from course_utils.explain.stated.rows.small_integers import ids_cut
@@ -260,4 +262,6 @@ RULES: tuple[Callable[[Beside, Log], Iterator[Finding]], ...] = (
     goes_on_behind_its_end,
     said_to_hang,
     layers_take_turns,
+    reply_after_a_cut,
+    first_turn_of_both,
 )

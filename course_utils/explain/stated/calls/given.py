@@ -59,6 +59,7 @@ class Rule:
     why: str
     advice: str
     complaint: re.Pattern | None = None
+    weight: float = 0.0  # where it is not that of all
     of_learning: bool = True  # a log that shows that the run learns contradicts it
 
 
@@ -72,7 +73,8 @@ def told(beside: Beside, log: Log, rules: tuple[Rule, ...]) -> Iterator[Finding]
             continue
         if found := rule.finds(rows, beside):
             proof = tuple(dict.fromkeys(one.says for one in found[0]))
-            weight, why = TOLD if rule.complaint else SHOWN, rule.why.format(found[1])
+            weight = rule.weight or (TOLD if rule.complaint else SHOWN)
+            why = rule.why.format(found[1])
             yield Finding(rule.key, weight, found[0][0], proof, why=why, advice=rule.advice)
 
 

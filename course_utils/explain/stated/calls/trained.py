@@ -67,6 +67,7 @@ HEAD_FIX = (
     "modules_to_save=['score'] (its name in this model: score, classifier); then train again, as "
     "the head that the adapter was trained with is lost with its process"
 )
+OF_HEAD = 6.6  # above two evaluations that differ, which follows from it
 COMMAND_FIX = "add --lora_task_type SEQ_CLS (or --lora_modules_to_save score) to the command"
 
 
@@ -143,7 +144,8 @@ def _head_left(rows: list[Row], beside: Beside) -> Found:
         given = {written(one) for one in wrap.args[:1]} if wrap else set()
         if row.by is not None and keyword(row.by, "peft_config"):
             given = row.trains | ({"RewardTrainer"} & {name_of(row.by.func)})
-        for name in given & {*heads, "RewardTrainer"} if config else ():
+        known = [*(name for name in heads if name in given), *(given & {"RewardTrainer"})]
+        for name in known if config else ():
             return [config, heads.get(name, row.line), row.line], name
     return None
 
@@ -177,7 +179,7 @@ _RULES = (
         complaint=STANDS,
     ),
     # A run learns with such a head as well, by its adapter; what is saved is of no use.
-    Rule(_head_left, "head_frozen", HEAD, HEAD_FIX, of_learning=False),
+    Rule(_head_left, "head_frozen", HEAD, HEAD_FIX, weight=OF_HEAD, of_learning=False),
     Rule(_head_left_by_command, "head_frozen", HEAD, COMMAND_FIX),
 )
 

@@ -27,6 +27,11 @@ _WINS = re.compile(
     r"(?:.*?\b(?:ties?|draws?)\W{1,3}(?P<tie>\d+)\b)?.*?\blos[est]+\W{1,3}(?P<lose>\d+)\b",
     re.IGNORECASE,
 )
+_AT_STEP = re.compile(
+    r"\b(?:step|iter(?:ation)?|update|ckpt|checkpoint)[ _-]?(\d+)\W{1,3}"
+    r"(\d{1,3}(?:\.\d+)? ?%|0?\.\d+)",
+    re.IGNORECASE,
+)
 _IN_PERCENT = re.compile(r"%|\bper ?cent\b", re.IGNORECASE)
 FEWEST, NEXT, HEADS = 3, 12, 3  # rows; lines behind the judge's name; those that may head them
 FALLEN = 0.67  # of its best
@@ -41,15 +46,16 @@ ADVICE = (
 def judged_worse_by_step(beside: Beside, log: Log) -> Iterator[Finding]:
     """The reward rises, and a judge who is asked at several steps likes the replies less."""
     moved = moves(log.values("reward"))
-    rows = _judged(beside.words) or _compared(beside.words)
+    rows = _judged(beside.words) or _compared(beside.words) or _in_a_line(beside.words)
     shares = [value for *_, value in rows]
     if moved is None or moved[1] <= moved[0] or not rows:
         return
     if shares[-1] > min(*shares, FALLEN * max(shares)):
         return
     told = ", ".join(f"step {step} {value:.3g}" for _, step, value in rows)
+    is_one = rows[0][0] is rows[-1][0]
     proof = (
-        f"{rows[0][0].where} and behind it: {told}",
+        f"{rows[0][0].where}{'' if is_one else ' and behind it'}: {told}",
         f"the reward rises from {moved[0]:.3g} to {moved[1]:.3g}",
         *([log.no_kl.says] if log.no_kl else []),
     )
@@ -64,6 +70,16 @@ def _compared(lines: list[Line]) -> list[tuple[Line, int, float]]:
         win, tie, lose = (int(found[name] or 0) for name in ("win", "tie", "lose"))
         rows.append((line, int(found["step"]), (win + tie / 2) / max(1, win + tie + lose)))
     return rows if len(rows) >= FEWEST else []
+
+
+def _in_a_line(lines: list[Line]) -> list[tuple[Line, int, float]]:
+    """A line of a judge with its share at several steps: `iter 40: 58 %   iter 160: 19 %`."""
+    for line in lines:
+        if _JUDGE.search(line.text) and not _LESS_IS_BETTER.search(line.text):
+            rows = [(line, int(one[1]), share(one[2])) for one in _AT_STEP.finditer(line.text)]
+            if len(rows) >= FEWEST and all(a[1] < b[1] for a, b in pairwise(rows)):
+                return rows
+    return []
 
 
 def _judged(lines: list[Line]) -> list[tuple[Line, int, float]]:

@@ -17,7 +17,8 @@ _NAMES = {
 }
 _LIST = re.compile(r"\[+\s*(-?\d+(?:,\s*-?\d+){3,})\s*[,\]]")
 _ADDS_END = re.compile(
-    r"\+\s*[\w.]*\beos_token\b|\badd_eos(?:_token)?\s*[:=]\s*True", re.IGNORECASE
+    r"\+\s*[\w.]*\beos_token\b|\{[\w.]*\beos_token\}[\"']|\badd_eos(?:_token)?\s*[:=]\s*True",
+    re.IGNORECASE,
 )
 IGNORED, SURE, MOST_LINES = -100, 9.3, 12
 HIDDEN = (

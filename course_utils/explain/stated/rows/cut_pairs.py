@@ -39,6 +39,12 @@ _KEEPS_END = re.compile(
     r"truncation['\"]?\s*[=:]\s*['\"]?false",
     re.IGNORECASE,
 )
+_FEW_FIT = re.compile(
+    r"\b(?P<some>\d[\d,]*) (?:out )?of (?:my |the |all )?(?P<all>\d[\d,]*) (?:\w+ )?"
+    r"(?:pairs|rows|examples)\b.{0,30}\b(?:left|fit|remain\w*|survive\w*|kept|short enough)\b",
+    re.IGNORECASE,
+)
+_BY_LENGTH = re.compile(r"max_?len|\blen\w*\b|\blimit\b|\btokens\b", re.IGNORECASE)
 _NAMES_BOTH = re.compile(r"(?=.*chosen)(?=.*reject)", re.IGNORECASE)
 _TWO_SCORES = re.compile(r"^[^\w-]*(-?\d+\.\d{2,})\s+(-?\d+\.\d{2,})\W*$")
 _NAMED_SCORES = re.compile(
@@ -70,6 +76,12 @@ FORKS_CUT = (
     "right, and {} of the pairs first differ behind {} tokens of the reply. What is left of both "
     "is their common beginning, so that their scores are equal; neither the learning rate nor "
     "the form of the loss is to blame"
+)
+MOST_LONGER = (
+    "chosen and rejected are the same tokens in most pairs: the rows are cut at {} tokens from the "
+    "right, and only {} of {} pairs are shorter. Of the others the end is lost, where the replies "
+    "stand: what is left is one and the same prompt, so that the two scores are equal, at any "
+    "learning rate, and an accuracy that counts ties as right says nothing"
 )
 SHARED_CUT = (
     "chosen and rejected are the same tokens in most pairs: the rows are cut at {} tokens from the "
@@ -103,6 +115,7 @@ def cut_pairs(beside: Beside, log: Log) -> Iterator[Finding]:
     forks = _above(beside, limit, _FORKS)
     long = forks or (None if _keeps_room(beside, limit) else _long_prompts(beside, limit))
     if long is None and alike:
+        yield from _few_fit(beside, limit, alike)
         yield from _by_characters(beside, limit, alike)
     if long is None or not alike:
         return
@@ -130,6 +143,20 @@ def _by_characters(beside: Beside, limit: Setting, alike: list[str]) -> Iterator
         proof = (limit.said, line.says, *alike)
         yield Finding("pairs_alike", 8.8, line, proof, why=why, advice=LONGER_PAIRS)
         return
+
+
+def _few_fit(beside: Beside, limit: Setting, alike: list[str]) -> Iterator[Finding]:
+    """How few pairs a filter by length had left, as somebody has counted."""
+    for line in beside.words:
+        found = _FEW_FIT.search(line.text)
+        if not found or not _BY_LENGTH.search(line.text):
+            continue
+        some, whole = plain_number(found["some"]), plain_number(found["all"])
+        if 0 < some < whole / 2:
+            why = MOST_LONGER.format(limit.value, found["some"], found["all"])
+            proof = (limit.said, line.says, *alike)
+            yield Finding("pairs_alike", 8.8, line, proof, why=why, advice=LONGER_PAIRS)
+            return
 
 
 def _keeps_room(beside: Beside, limit: Setting) -> bool:

@@ -11,6 +11,7 @@ from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.usual_words import ASKS_LIKENESS
 from course_utils.explain.stated.served.rows_of_new_tokens import (
     at_a_guess,
+    hardly_likely,
     rows_as_they_were,
     two_at_a_guess,
 )
@@ -51,6 +52,11 @@ _TOLD_NO_CHANGE = re.compile(
     r"[^\d]{0,20}(?:0\.0+(?:e[+-]?0+)?\W*)+$",
     re.IGNORECASE,
 )
+_ASKS_EQUAL = re.compile(
+    r"\btorch\.(?:equal|allclose)\((?=.*(?:embed|emb\b|wte|lm_head))(?=.*\[-?\d+:\])",
+    re.IGNORECASE,
+)
+_TRUE = re.compile(r"^\W*True(?:\W+True)*\W*$")
 _FALSE = re.compile(r"\bFalse\b")
 _NO_CHANGE = re.compile(r"^\W*(?:0(?:\.0+)?\W+)*0(?:\.0+)?\W*$")
 _NEVER = re.compile(
@@ -96,7 +102,7 @@ def new_tokens_left(beside: Beside, log: Log) -> Iterator[Finding]:
         return
     alike, chance = _alike(lines), two_at_a_guess(log)
     parts = sorted([*lines, *log.entries], key=place)
-    rest = [*rows_as_they_were(parts), *(chance or at_a_guess(parts))]
+    rest = [*rows_as_they_were(parts), *(chance or at_a_guess(parts)), *hardly_likely(parts)]
     shown = [*_frozen(lines), *_unchanged(lines), *alike, *rest, *_drawn_again(lines)]
     is_resized = added[1].startswith("resize_token_embeddings")
     if is_resized and (
@@ -142,6 +148,8 @@ def _unchanged(lines: list[Line]) -> list[str]:
         if _TOLD_NO_CHANGE.search(line.text):
             return [f"{line.where}: the change of these rows is 0, {line.text.strip()[:100]}"]
     for line, below in pairwise(lines):
+        if _ASKS_EQUAL.search(line.text) and _TRUE.match(below.text):
+            return [f"{below.where}: these rows before and after are equal, {below.text.strip()}"]
         if _ASKS_CHANGE.search(line.text) and _NO_CHANGE.match(below.text):
             return [f"{below.where}: the change of these rows is {below.text.strip()}"]
     return []

@@ -24,6 +24,9 @@ _ADDED = re.compile(
     r"\b(?:add\w*|new|additional|special)\w*\b.*(?:</?\|?/?\w[\w-]*\|?>)", re.IGNORECASE
 )
 _OWN_LOSS = re.compile(r"(</?\w[\w|-]*>|\[/?[A-Z_]+\])\W{1,3}(\d+\.\d+)")
+_LAST = re.compile(r"(?<![\w.])(\d+\.\d+)\W*$")
+_OTHERS = re.compile(r"\b(?:other\w*|everything but|rest|all but|without)\b", re.IGNORECASE)
+RARE, USUAL = 6.0, 3.0  # nats
 FEW, NEAR_LN_2 = 3, 0.01  # entries; of it
 NEAR, FELL, FEWEST, LAST, MOST = 0.016, 1.4, 4, 3, 200  # of a guess; times; rows; rows; tokens
 
@@ -65,6 +68,22 @@ def at_a_guess(parts: Sequence[Line | Entry]) -> list[str]:
                     f"among the {n} of them"
                 ]
     return []
+
+
+def hardly_likely(parts: Sequence[Line | Entry]) -> list[str]:
+    """Rows named after tokens with a loss of many nats, below a row of the others with a small
+    one."""
+    rows = [(part, _LAST.search(part.text)) for part in parts if _DECIMAL.search(part.text)]
+    own = [(x, float(m[1])) for x, m in rows if m and _TOKEN.match(x.text.strip())]
+    others = [(x, float(m[1])) for x, m in rows if m and _OTHERS.search(x.text)]
+    few = [(x, value) for x, value in others if value < USUAL]
+    if len(own) < 2 or not few or min(value for _, value in own) < RARE:
+        return []
+    (first, low), (line, rest) = min(own, key=lambda one: one[1]), few[0]
+    return [
+        f"the loss on these tokens is {low:g} nats and more ({first.where}), beside {rest:g} on "
+        f"the others ({line.where}): they have next to no probability"
+    ]
 
 
 def two_at_a_guess(log: Log) -> list[str]:

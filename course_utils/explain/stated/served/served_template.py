@@ -35,7 +35,7 @@ _GOT = re.compile(r"Received request|prompt_token_ids|rendered prompt|\bprompt: 
 _CUT = re.compile(r"reason['\"]?\W{1,4}length\b", re.IGNORECASE)
 _RUNS_ON = re.compile(
     r"\b(?:rambl\w+|never stops?|(?:does|do|did)(?: not|n't) stop|keeps? going|runs? on|gibberish|"
-    r"nonsense|weird|worse|forgets|like the base|base[- ]model)\b",
+    r"nonsense|weird|worse|rubbish|garbage|terrible|forgets|like the base|base[- ]model)\b",
     re.IGNORECASE,
 )
 _STOPS = re.compile(r"\b(?:stop|finish_reason|reason)\W{1,3}(?:eos|stop|im_end)\b", re.IGNORECASE)
@@ -49,6 +49,11 @@ DROP = (
     "serve with the template of the training (the one saved with the tokenizer: leave the "
     "server's own template option out, and choose a parser of tools that fits it), or train again "
     "with the server's template; fewer epochs or another rate do not mend it"
+)
+
+IN_MODELFILE = (
+    "write the frame of the training into TEMPLATE of the Modelfile, word for word, and the end of "
+    "its rows as PARAMETER stop; no other export and no new training is needed"
 )
 
 
@@ -67,7 +72,8 @@ def another_template(beside: Beside, log: Log) -> Iterator[Finding]:
     shown = [trained[0], served[0], *(one for one in (got, effect, fine) if one is not None)]
     proof = tuple(one.says for one in _once(shown))
     why = OTHER.format(trained=trained[1], served=f"that of {served[1]}")
-    yield Finding("template_differs", SURE, served[0], proof, why=why, advice=DROP)
+    advice = IN_MODELFILE if served[0].text.startswith("TEMPLATE") else DROP
+    yield Finding("template_differs", SURE, served[0], proof, why=why, advice=advice)
 
 
 def _once(lines: list) -> list:
