@@ -71,7 +71,7 @@ def page_of(of: Round) -> Iterator[str]:
     columns = ("door", "cause first", *MARKS[1:], "detected", "place", "fix", "false statements")
     yield from table((*columns, "alarms on twins", "alarms on healthy runs"), totals(of))
     yield "\n### Broken runs\n"
-    columns = ("run", "door", "causes named", "cause", "detected", "place", "fix", "ended")
+    columns = ("run", "doors", "causes named", "cause", "detected", "place", "fix", "ended")
     yield from table(columns, _rows(of))
     yield "\n### Alarms and false statements\n"
     yield from _complaints(of)
@@ -80,13 +80,18 @@ def page_of(of: Round) -> Iterator[str]:
 
 
 def _rows(of: Round) -> Iterator[tuple[str, ...]]:
+    """A row for each answer to a run, with the doors that gave it."""
     for name in of.broken:
+        doors_of: dict[tuple[str, ...], list[str]] = {}
         for door in of.doors(name, "broken"):
             given = of.verdict(name, "broken", door)
             yes = ["yes" if given.get(ask) else "no" for ask in ("detected", "place", "fix")]
             ended = of.outcomes[f"{name}.broken.{door}"]["ended"].partition(":")[0]
             said = ", ".join(of.keys(name, "broken", door)) or "nothing"
-            yield name, door, said, given.get("cause", "not read"), *yes, ended
+            answer = (said, given.get("cause", "not read"), *yes, ended)
+            doors_of.setdefault(answer, []).append(door)
+        for answer, same in doors_of.items():
+            yield name, "all" if len(doors_of) == 1 else ", ".join(same), *answer
 
 
 def _complaints(of: Round) -> Iterator[str]:
