@@ -1,0 +1,1 @@
+"""Round 47: twelve runs with twins and six odd ones, by one author."""
