@@ -26,6 +26,26 @@ TARGETS = (
         follows=OUTCOME,
     ),
     Cause(
+        "targets_beyond_cosine",
+        "the numbers to predict are larger than a cosine can be: all similarities are pulled to 1",
+        "divide the scores by the largest one, so that they lie between 0 and 1",
+        "the largest score beside the largest similarity",
+        kinds=("labels",),
+        harm=WRONG,
+        explains=NOTHING_MOVES,
+        follows=OUTCOME,
+    ),
+    Cause(
+        "labels_not_read",
+        "the loss reads no label: each row is learnt as a pair that belongs together, also those "
+        "whose label says that they do not",
+        "give it the right pairs alone, or a loss that reads labels",
+        "which columns the loss reads, and the rows with label 0",
+        kinds=("labels",),
+        harm=WRONG,
+        follows=OUTCOME,
+    ),
+    Cause(
         "tags_misplaced",
         "the tags do not stand at the tokens of their words",
         "give each word's tag to its first token, by word_ids(), and -100 to all other tokens",

@@ -27,7 +27,6 @@ _FORMS = {  # of a final answer
     "#### ...": re.compile(r"####\s*\$?(?P<value>[-\d][\d.,/]*)"),
     "<answer>...</answer>": re.compile(r"<answer>\s*\$?(?P<value>[-\d][\d.,/]*)\s*</answer>"),
 }
-_GSM8K = _FORMS["#### ..."]
 _READS = re.compile(  # code that takes answers from replies, or a data set whose scorer is known
     r"\bre\.(?:findall|search|match|compile)\(\s*[rf]?(?P<form>['\"].{2,60}?['\"]),\s*"
     r"(?:\w*(?:solution_str|response|completion|reply|pred|output|text|content|answer_str)\w*)\b|"
@@ -59,27 +58,6 @@ LIST_PRINTED = (
 THE_TEXT = (
     "score the text, completion[0]['content'] where prompts are messages; call the function by "
     "hand on one right reply as the trainer gives it, which must be paid"
-)
-_TEXT = re.compile(
-    r"\[(?:ground[_ ]?truth|gold\w*|solution|target|expected|reference)\]\s+"
-    r"(?=.*[A-Za-z]{3,}.*[A-Za-z]{3,})",
-    re.IGNORECASE,
-)
-_STORED = re.compile(
-    r"ground[_ ]?truth['\"]?\s*[:=]\s*\w+(?:\[['\"](?:answer|solution|response|output)['\"]\]|\."
-    r"(?:answer|solution))\s*[,})\n]?\s*",
-    re.IGNORECASE,
-)
-WHOLE_SOLUTION = (
-    "right answers earn nothing, so that all replies have one reward: a reply that is shown gives "
-    "{value} and is scored {score}, while what it is compared with is a whole worked solution that "
-    "ends in {value}, and not its final answer: no answer that is taken from a reply equals that "
-    "text; the checkpoint and the sampler are not at fault"
-)
-FINAL_ANSWER = (
-    "store the final answer alone as the ground truth (for GSM8K: "
-    "answer.split('####')[1].strip().replace(',', '')) and write the rows anew, training and "
-    "validation; then score the shown reply again, which must be paid"
 )
 BEHIND, BEFORE = 4, 16  # lines of a score behind the right answer; of a reply before it
 NEAR = 2  # lines below the one that names them
@@ -164,28 +142,7 @@ def unpaid(one: Finding, beside: Beside, log: Log) -> Finding:
         told += [f"{reads[0].where} says: {reads[1].strip()[:100]}"] if reads else []
         proof = (*one.for_it, *told)
         return replace(one, weight=8.8, for_it=proof, why=why, advice=ONE_FORM.format(form))
-    whole = _against_a_solution(one, lines, beside)
-    return _in_one_line(one, lines, log, beside) if whole is one else whole
-
-
-def _against_a_solution(one: Finding, lines: list, beside: Beside) -> Finding:
-    """A reply and the worked solution that it is compared with, which end in the same number."""
-    for number, line in enumerate(lines):
-        if not _TEXT.search(line.text):
-            continue
-        below = lines[number : number + BEFORE]
-        last = next((at for at, low in enumerate(below) if _EARNS.search(low.text)), 0)
-        ends = [m["value"] for low in below[:last] for m in _GSM8K.finditer(low.text)]
-        reply = _answers(lines[max(0, number - BEFORE) : number], ends[-1]) if ends else None
-        scored = _EARNS.search(below[last].text)
-        if reply is None or scored is None or float(scored["value"]) > 0:
-            continue
-        told = [f"{reply[0].where} says: {reply[0].text.strip()[-60:]}", line.says]
-        told.append(f"{below[last].where} says: {scored[0]}")
-        told += [stored[0].says] if (stored := beside.matching(_STORED)) else []
-        why = WHOLE_SOLUTION.format(value=_plain(ends[-1]), score=scored["value"])
-        return replace(one, weight=8.8, for_it=(*one.for_it, *told), why=why, advice=FINAL_ANSWER)
-    return one
+    return _in_one_line(one, lines, log, beside)
 
 
 def _in_one_line(one: Finding, lines: list, log: Log, beside: Beside) -> Finding:

@@ -74,6 +74,7 @@ from course_utils.explain.rules import (
     summaries,
     sync,
     token_error,
+    total_length,
     training,
     uncorrected,
     unfilled,
@@ -105,6 +106,7 @@ BESIDE_SETTINGS = (
     *(cached_replies, kept_of_another, whole_at_adapter_rate, rates),
     *(one_class_counted, rate_of_sft, softmax_floor, no_reward_model),
     *(entropy_bonus, rows_in_blocks, whole_solutions, cosine_scale, classes_forgotten),
+    total_length,
 )
 RULES_OF_SETTINGS = (
     *printed.RULES,

@@ -124,7 +124,7 @@ def _pays(log: Log, cut: list[float]) -> bool:
         return True
     if rewards[0] > 0 and max(log.values("reward")) <= 1 and rewards[2] > 1 - shares[2] + EARNS:
         return True
-    return min(shares[1:]) > 0.9 and rewards[2] - rewards[1] > EARNS * abs(rewards[1])
+    return min(shares[1:]) > 0.9 and rewards[2] - rewards[1] > EARNS * max(abs(rewards[1]), POOR)
 
 
 def grows_into_the_limit(log: Log) -> Finding | None:

@@ -43,12 +43,22 @@ _OVER = re.compile(
 )
 _OF_ALL = re.compile(r"(?<![\d.])(\d+) ?/ ?(\d{2,})(?![\d.])")  # of a step, with the last one
 _FULL_BAR = re.compile(r"\b100%\|.*\| (?P<n>\d{2,})/(?P=n) \[")  # of tqdm, at its end
+_EPOCHS = re.compile(r"\bnum_(?:train_)?epochs['\"]?\W{1,3}(\d+(?:\.\d+)?)")
+FEWEST, HALF = 4, 0.5  # entries that climb; of the rate that was asked for
 FEW, AT_END, STAYS, LONGER = 6, 0.95, 0.9, 2.0  # entries; of the steps; of the peak; times
 BELOW_PEAK = (
     "the warm-up is longer than the run: it is {warm} ticks of the schedule long, and the run "
     "takes {steps} optimizer steps, so that the rate still climbs at its end and the peak that was "
     "asked for is never reached. It was counted in other steps (micro batches, or the batches of a "
     "loader that is not yet spread over the processes), or for a longer run"
+)
+ONE_CLIMB = (
+    "the warm-up is longer than the run: it has {warm} steps, and the run takes about {steps:.0f}, "
+    "so that the learning rate that was asked for is never reached"
+)
+FEWER = (
+    "fewer warmup_steps, or a share of the run (warmup_ratio); count the optimizer steps first, "
+    "which packing and accumulation make few, and see in the log that the rate peaks; train again"
 )
 NEVER_FALLS = (
     "the schedule is far longer than the run: it is {warm} ticks long, and the run takes {steps} "
@@ -94,6 +104,38 @@ def counted_in_other_steps(log: Log, beside: Beside) -> Finding | None:
     return Finding(key, 8.0, entry, tuple(dict.fromkeys(proof)), why=why, advice=COUNT)
 
 
+def never_warm(log: Log, beside: Beside) -> Finding | None:
+    """Without counts of steps: the rate climbs to the end, far below what was asked for, and so
+    far up the printed warm-up."""
+    rates = [v for _, v in log.series("learning_rate") if math.isfinite(v) and v > 0]
+    climbs = len(rates) >= FEWEST and all(before < now for before, now in pairwise(rates))
+    asked = beside.printed("learning_rate") if climbs else None
+    over, told = _last_epoch(log, beside), _number(beside, _WARM_UP, 1)
+    if not asked or not asked.number or not told or not over:
+        return None
+    line, ticks = told
+    share = rates[-1] / asked.number
+    if share > HALF:
+        return None
+    entry = log.series("learning_rate")[-1][0]
+    proof = (
+        f"{said(entry, 'learning_rate')} at {entry.where}, the end: {share:.0%} of what "
+        f"{asked.line.where} asks for ({asked.value})",
+        line.says,
+        over,
+    )
+    why = ONE_CLIMB.format(warm=f"{ticks:g}", steps=share * ticks)
+    return Finding("schedule_ends_early", 8.0, entry, proof, why=why, advice=FEWER)
+
+
+def _last_epoch(log: Log, beside: Beside) -> str:
+    """What says that the last entry ends the last of the epochs; "" if nothing does."""
+    asked, epochs = beside.first(_EPOCHS), [v for _, v in log.series("epoch")]
+    if not asked or not epochs or max(epochs) < AT_END * float(asked[1][1]):
+        return ""
+    return f"{asked[0].where} says: {asked[1][0]}; the log ends with epoch {max(epochs):g}"
+
+
 def _decays(beside: Beside) -> list[Line]:
     return [line for line in beside.words if _DECAYS.search(line.text)]
 
@@ -133,4 +175,4 @@ def _peak(beside: Beside, rates: list[float], climbs: bool) -> list[str]:
     return []
 
 
-RULES_OF_SETTINGS = (counted_in_other_steps,)
+RULES_OF_SETTINGS = (counted_in_other_steps, never_warm)

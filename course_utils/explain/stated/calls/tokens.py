@@ -19,13 +19,14 @@ TWO_PARTS = re.compile(  # no model that says the next token
     r"TokenClassification|ConditionalGeneration",
     re.IGNORECASE,
 )
+_SCORES_REPLIES = re.compile(rf"{CAUSAL.pattern}|\bDPO|label_pad_token_id", re.IGNORECASE)
 _MOVES = re.compile(
     r"\+\s*1\s*:|[\[,]\s*1\s*:|:\s*-\s*\w|\w\s*-\s*1\s*[:\],]|shift|\broll\(|next_tok|narrow\(|"
     r"\[:, -1|diffusion|\barange\(",
     re.I,
 )
 _LOSSES = ("cross_entropy", "nll_loss", "CrossEntropyLoss", "NLLLoss", "selective_log_softmax")
-_IDS = re.compile(r"(?:^|_)(?:input_ids|ids|tokens?|sequences?|seqs?)$|^labels$")
+_IDS = re.compile(r"(?:^|_)(?:input_ids|ids|tokens?|sequences?|seqs?)$|^labels?$")
 _POLICY = re.compile(r"\bratio|advantage|\badv\b|old_log|log_?ratio|policy_loss|reinforce", re.I)
 _DIVIDED = re.compile(
     r"/\s*(?:\w+\.)*(?:temp\w*|tau|T)\b|\.div_?\(|logits\w*(?:\[[^\]]*\])?\s*/|processed_log|"
@@ -92,7 +93,7 @@ def _same_place(beside: Beside, log: Log) -> Iterator[Finding]:
         if beside.matching(pattern):
             return
     losses = finite(log.values("loss"))
-    if not beside.matching(CAUSAL) or (
+    if not beside.matching(_SCORES_REPLIES) or (
         log.kind() == "supervised" and losses[5:] and losses[-1] > 1
     ):
         return  # the token that it reads would soon be said with certainty
@@ -134,6 +135,7 @@ def _undivided(beside: Beside) -> Iterator[Finding]:
     for line, statement in statements(beside):
         within = statement.name if isinstance(statement, ast.FunctionDef) else within
         held |= {name_of(a).lower(): b for a, b in bound(statement) if isinstance(b, ast.Constant)}
+        held |= _of_settings(beside)
         how = "" if _OF_EVALUATION.search(f"{within} {line.text}") else _sampled(statement, held)
         drawn = drawn or ((line, how) if how else None)
         if any(_SCORES.search(name_of(one.func)) for one in calls(statement)):
@@ -142,6 +144,12 @@ def _undivided(beside: Beside) -> Iterator[Finding]:
         proof = (drawn[0].says, scored.says)
         why = UNDIVIDED.format(how=drawn[1])
         yield Finding("logp_disagree", SHOWN, drawn[0], proof, why=why, advice=DIVIDE)
+
+
+def _of_settings(beside: Beside) -> dict[str, ast.expr]:
+    """Temperature and top_p as a file of settings gives them, for code that reads them there."""
+    found = {name: beside.printed(name) for name in ("temperature", "top_p")}
+    return {name: ast.Constant(one.number) for name, one in found.items() if one is not None}
 
 
 def _sampled(statement: ast.stmt, held: dict[str, ast.expr]) -> str:

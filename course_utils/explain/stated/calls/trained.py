@@ -49,7 +49,7 @@ _PLAIN = re.compile(r"(?<!\w)(?:Seq2Seq)?Trainer\b|\.backward\(")
 _BEHIND = re.compile(r"modules_to_save|_CLS\b|ValueHead|\b(?:score|lm_head|classifier)\b.*grad")
 _HEADED = re.compile(r"For(?:Sequence|Token|Image|Audio)Classification$|ForMultipleChoice$")
 _NONE_SAVED = (
-    r"modules_to_save['\"]?\s*(?:[:=]\s*(?:None|null|\[\])|[|,]|[\w./-]+\.json)"  # by grep
+    r"modules_to_save['\"]?\s*(?:[:=]\s*(?:None|null|\[\])|[|,]|\]\s*$|[\w./-]+\.json)"  # by grep
 )
 _OWN_HEAD = re.compile(
     rf"(?!{_NONE_SAVED})modules_to_save|_CLS\b|all-linear|requires_grad{_ON}|QUESTION_ANS"

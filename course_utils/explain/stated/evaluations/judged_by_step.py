@@ -32,6 +32,7 @@ _AT_STEP = re.compile(
     r"(\d{1,3}(?:\.\d+)? ?%|0?\.\d+)",
     re.IGNORECASE,
 )
+_SHARE = re.compile(r"\bitems\b|\bproblems\b|\bquestions\b|accura|exact|\bcorrect\b", re.IGNORECASE)
 _IN_PERCENT = re.compile(r"%|\bper ?cent\b", re.IGNORECASE)
 FEWEST, NEXT, HEADS = 3, 12, 3  # rows; lines behind the judge's name; those that may head them
 FALLEN = 0.67  # of its best
@@ -46,7 +47,7 @@ ADVICE = (
 def judged_worse_by_step(beside: Beside, log: Log) -> Iterator[Finding]:
     """The reward rises, and a judge who is asked at several steps likes the replies less."""
     moved = moves(log.values("reward"))
-    rows = _judged(beside.words) or _compared(beside.words) or _in_a_line(beside.words)
+    rows = judged(beside.words) or _compared(beside.words) or _in_a_line(beside.words)
     shares = [value for *_, value in rows]
     if moved is None or moved[1] <= moved[0] or not rows:
         return
@@ -82,7 +83,7 @@ def _in_a_line(lines: list[Line]) -> list[tuple[Line, int, float]]:
     return []
 
 
-def _judged(lines: list[Line]) -> list[tuple[Line, int, float]]:
+def judged(lines: list[Line]) -> list[tuple[Line, int, float]]:
     """Lines below a judge's name that give its share at a step, and at a later one each time."""
     for at, head in enumerate(lines):
         if not _JUDGE.search(head.text) or _LESS_IS_BETTER.search(head.text):
@@ -91,7 +92,8 @@ def _judged(lines: list[Line]) -> list[tuple[Line, int, float]]:
         matched = ((line, _ROW.match(line.text)) for line in below)
         rows = [(line, int(found[1]), share(found[2])) for line, found in matched if found]
         if any(value > 1 for *_, value in rows):  # without a sign of its own
-            if not any(_IN_PERCENT.search(line.text) for line in below[:HEADS]):
+            is_share = _SHARE.search(head.text) and all(value <= 100 for *_, value in rows)
+            if not is_share and not any(_IN_PERCENT.search(one.text) for one in below[:HEADS]):
                 continue
             rows = [(line, step, value / 100) for line, step, value in rows]
         grows = all(before < now for (_, before, _), (_, now, _) in pairwise(rows))

@@ -51,7 +51,8 @@ _FLOORED = re.compile(r"(?:un)?desirable_weight in \[[\d.]+, [\d.]+\](?:.{0,40}\
 _NO_BAD_ROW = re.compile(r"\b0 (?:undesirable|negative|bad|rejected)\b(?: \w+)?", re.IGNORECASE)
 _KTO = re.compile(r"\bKTO(?:Trainer|Config)\b|--?loss_type\W+kto\b")
 _LABEL_NUMBER = re.compile(
-    r"['\"]label['\"]\s*:\s*Value\((?:dtype=)?['\"](?:u?int|float)\d+['\"].{0,12}"
+    r"['\"]label['\"]\s*:\s*"
+    r"(?:Value\((?:dtype=)?['\"](?:u?int|float)\d+['\"].{0,12}|ClassLabel\(.{0,30})"
 )
 NOT_A_BOOL = (
     "the labels are numbers, and KTO sorts the rows by `label is True` and `label is False`: a 1 "

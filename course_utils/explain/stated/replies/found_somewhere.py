@@ -10,6 +10,7 @@ from course_utils.explain.paste.code import bound, calls, name_of, statements
 from course_utils.explain.paste.entries import Line, place, share
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import listed, thirds
+from course_utils.explain.stated.evaluations.judged_by_step import judged
 
 _GOLD = re.compile(
     r"truth|gold|sol|label|ref|target|\bgt\b|correct|expect|answer|\bans\b|^(?:str\()?[agty]\b",
@@ -108,6 +109,10 @@ def _falls(beside: Beside) -> list[str]:
         told = [share(one.replace(" ", "")) for one in _SCORE.findall(line.text)]
         if len(told) >= 2 and told[0] > 0 and told[-1] <= FALLEN * told[0]:
             return [line.says]
+    rows = judged(beside.words)
+    if rows and rows[-1][2] <= FALLEN * rows[0][2]:
+        (line, step, first), (_, end, last) = rows[0], rows[-1]
+        return [f"{line.where} and behind it: {first:.3g} at step {step}, {last:.3g} at step {end}"]
     return []
 
 

@@ -45,7 +45,11 @@ _FEW_FIT = re.compile(
     re.IGNORECASE,
 )
 _BY_LENGTH = re.compile(r"max_?len|\blen\w*\b|\blimit\b|\btokens\b", re.IGNORECASE)
-_NAMES_BOTH = re.compile(r"(?=.*chosen)(?=.*reject)", re.IGNORECASE)
+_NAMES_BOTH = re.compile(
+    r"(?=.*chosen)(?=.*reject)|(?=.*\bgood\b)(?=.*\bbad\b)|(?=.*\bbetter\b)(?=.*\bworse\b)|"
+    r"(?=.*\bwinner\b)(?=.*\bloser\b)",
+    re.IGNORECASE,
+)
 _TWO_SCORES = re.compile(r"^[^\w-]*(-?\d+\.\d{2,})\s+(-?\d+\.\d{2,})\W*$")
 _NAMED_SCORES = re.compile(
     r"\b\w*(?:chosen|better|win\w*|pos\w*)\w*\W{1,3}?([+-]?\d+\.\d{2,})\b.*?"
@@ -54,6 +58,7 @@ _NAMED_SCORES = re.compile(
 )
 _LIMIT = re.compile(r"\w/max_(?:seq_)?len(?:gth)?\b['\"]?[\s=:]{1,3}(\d+)\b")
 _MIDDLE_IS_0 = re.compile(
+    r"\bmargin p25/p50/p75 \+?-?\d\.\d+/[+-]?0\.0+/|"
     r"\bmargins?[_/ ](?:p50|median)\b['\"]?[\s=:]{1,3}0(?:\.0+)?(?![\d.])|"
     r"\b(?:median|p50)[_/ ]margin\b['\"]?[\s=:]{1,3}0(?:\.0+)?(?![\d.])",
     re.IGNORECASE,
@@ -110,7 +115,7 @@ def cut_pairs(beside: Beside, log: Log) -> Iterator[Finding]:
         return
     alike = [
         *(*_equal_scores(beside), *_told_equal(beside), *_differ_by_nothing(beside)),
-        *(*_are_ties(log), *_middle_margin(beside), *_of_nothing(log)),
+        *(*_are_ties(log), *_middle_margin(beside, log), *_of_nothing(log)),
     ]
     forks = _above(beside, limit, _FORKS)
     long = forks or (None if _keeps_room(beside, limit) else _long_prompts(beside, limit))
@@ -182,12 +187,12 @@ def _of_tracker(beside: Beside) -> Setting | None:
     return None
 
 
-def _middle_margin(beside: Beside) -> list[str]:
+def _middle_margin(beside: Beside, log: Log) -> list[str]:
     """A difference of scores whose middle is exactly 0."""
-    for line, words in beside.all_matching(_MIDDLE_IS_0):
-        return [
-            f"{line.where} says: {words}: the two scores are the same in the middle of all pairs"
-        ]
+    for line in (*beside.words, *log.entries):
+        if found := _MIDDLE_IS_0.search(line.text):
+            told = f"{line.where} says: {found[0].rstrip('/')}"
+            return [f"{told}: the two scores are the same in the middle of all pairs"]
     return []
 
 

@@ -65,7 +65,8 @@ def split_after_copies(beside: Beside, log: Log) -> Iterator[Finding]:
             yield told
             return
         if isinstance(one, ast.For):
-            loop = _Made(line, how, False) if (how := _takes_apart(one)) else loop
+            how, copies = _takes_apart(one), _over(one, _COPIES)
+            loop = _Made(line, copies or how, bool(copies)) if copies or how else loop
         elif loop and (name := _grown(one)):
             made[name] = loop
         for target, value in bound(one):
@@ -141,9 +142,14 @@ def _takes_apart(value: ast.AST) -> str:
             return name_of(call.func)
         if any(one.arg == "return_overflowing_tokens" for one in call.keywords):
             return "return_overflowing_tokens"
+    return _over(value, _PARTS_OF)
+
+
+def _over(value: ast.AST, pattern: re.Pattern) -> str:
+    """The call of such a name whose results a loop goes through; or ""."""
     loops = (one for one in ast.walk(value) if isinstance(one, ast.For | ast.comprehension))
-    over = (name_of(one.iter.func) for one in loops if isinstance(one.iter, ast.Call))
-    return next((name for name in over if _PARTS_OF.search(name)), "")
+    over = (name_of(one.func) for loop in loops for one in calls(loop.iter))
+    return next((name for name in over if pattern.search(name)), "")
 
 
 def _grown(statement: ast.stmt) -> str:

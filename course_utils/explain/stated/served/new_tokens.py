@@ -64,7 +64,7 @@ _NEVER = re.compile(
     r"[^.\n]{0,30}?(?:\b(?:tokens?|tags?|marks?|markers?)\b|<\w|\[[A-Z])[^.\n]{0,20}",
     re.IGNORECASE,
 )
-_ALL_ONE = re.compile(r"\[(?:\s*(?:1\.0*|0\.9999\d*)\s*,)+\s*(?:1\.0*|0\.9999\d*)\s*\]")
+_ALL_ONE = re.compile(r"\[(?:\s*(?:1\.0*|0\.999\d*)\s*,)+\s*(?:1\.0*|0\.999\d*)\s*\]")
 _TOLD_AS_ONE = re.compile(
     r"\bcos\w*\b(?=.*\b(?:rows?|tokens?|pairs?|two)\b)(?!.*\d\.\d.*\d\.\d).*?\b(?:1\.0{3,}|0\.999\d+)\b",
     re.IGNORECASE,

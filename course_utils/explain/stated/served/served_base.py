@@ -32,7 +32,9 @@ _ASKS = re.compile(
 _FIRST_OF_LIST = re.compile(
     r"\bmodels\.list\(\)\.data\[0\]|\.data\[0\]\.id|\[['\"]data['\"]\]\[0\]"
 )
-_CLIENT = re.compile(r"(?:curl|POST|chat|completions|lm_eval|bench|openai|base_url)", re.IGNORECASE)
+_CLIENT = re.compile(
+    r"(?:curl|POST|chat|completions|lm_eval|bench|openai|base_url|\burl=\S+)", re.IGNORECASE
+)
 _SCORE = re.compile(r"(?<![\w.])(?P<value>0\.\d{2,}|\d{2}\.\d+)(?!\d|\.\d|[/\w-])")
 _BASE = re.compile(
     r"\b(?:plain|base|untuned|original|stock|without (?:the )?(?:adapter|lora))\b", re.I
