@@ -1,0 +1,1 @@
+"""Round 106: 15 posts alone, by one author."""
