@@ -84,7 +84,12 @@ GRADIENTS = (
         explains=NOTHING_MOVES | keys("no_grad_fn optimizer_holds_others weight_without_gradient"),
         follows=OUTCOME,
         speaks_of=OF_GRAPH,
-        phrases=(Phrase(r"optimizer got an empty parameter list|trainable params: 0\b"),),
+        phrases=(
+            Phrase(
+                r"optimizer got an empty parameter list|trainable params: 0\b|"
+                r"\btrainable\W{1,3}0\b(?=.*\bnon-trainable)"
+            ),
+        ),
     ),
     Cause(
         "optimizer_holds_others",

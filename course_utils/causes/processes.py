@@ -266,7 +266,8 @@ PROCESSES = (
         "saved_partitioned",
         "the checkpoint holds empty tensors: it was saved while ZeRO-3 (or FSDP) had the weights "
         "spread over the processes, and they were not gathered",
-        "run zero_to_fp32.py on the checkpoint's shards, and save again; next time save through "
+        "run zero_to_fp32.py on the checkpoint's shards where there are any, and save again (an "
+        "adapter of empty tensors alone is lost, and is trained again); next time save through "
         "the Trainer or under GatheredParameters",
         "the shapes in the file, and whether the shards of the processes lie beside it",
         instrument="compare_models",

@@ -11,9 +11,10 @@ from course_utils.causes.shared import (
 
 EQUAL_SCORES = 7.6  # of a phrase: a loss that stands still follows from it
 
-_MIXED = (  # of TRL, in the words of several versions
+_MIXED = (  # of TRL, in the words of several versions, and of axolotl
     r"cross-contamination between|(?:Padding-free training is enabled|are using packing), but the "
-    r"attention implementation is not set to.{0,60}"
+    r"attention implementation is not set to.{0,60}|"
+    r"sample_packing without .{0,60}does not handle cross sample decontamination"
 )
 
 ROWS = (

@@ -56,10 +56,18 @@ def of_an_earlier_run(log: Log, beside: Beside) -> list[Finding]:
         if found:
             heard = beside if beside.changed() else own
             after = () if _is_resumed(log) else (AFTER_IT,)
-            found = [replace(one, for_it=(*one.for_it, *after)) for one in found]
+            found = [
+                replace(one, for_it=(*one.for_it, *after)) if _shows_as_much(log, one) else one
+                for one in found
+            ]
             found = [decided(one, heard, run) for one in found]
             return [with_difference(one, run, log, log, beside) for one in found]
     return []
+
+
+def _shows_as_much(log: Log, one: Finding) -> bool:
+    """Whether the last run has the numbers at all in which an earlier one shows a fault."""
+    return not isinstance(one.at, Entry) or one.at.numbers.keys() <= log.fields
 
 
 def _is_resumed(log: Log) -> bool:

@@ -32,6 +32,7 @@ from benchmarks.diagnostics.blind.round_39 import listed as round_39
 from benchmarks.diagnostics.blind.round_41 import listed as round_41
 from benchmarks.diagnostics.blind.round_43 import listed as round_43
 from benchmarks.diagnostics.blind.round_45 import listed as round_45
+from benchmarks.diagnostics.blind.round_47 import listed as round_47
 from course_utils.diagnostics import diagnose
 
 NAMED = {
@@ -385,6 +386,19 @@ NAMED = {
     "drava_45": "optimizer_holds_others",
     "curlew": "mirrored_against_labels",
     "lapwing": "worst_is_kept",
+    # round 47
+    "tarn": "pairs_alike",
+    "wren_47": "labels_constant",
+    "ouse": "pairs_contradict",
+    "siskin_47": "inputs_unscaled",
+    "dunlin_47": "mirrored_against_labels",
+    "plover_47": "pad_is_eos",
+    "heron_47": "message_dropped",
+    "egret": "new_tokens_untrained",
+    "brant": "tags_misplaced",
+    "curlew_47": "frozen_as_drawn",
+    "gadwall_47": "worst_is_kept",
+    "avocet_47": "reward_pays_junk",
 }
 LEFT = {
     *("reward_ratings", "lora_two_stages", "lm_from_cluster_weights", "dpo_sums"),
@@ -405,9 +419,9 @@ LEFT = {
 LISTED = (
     *(round_7, round_8, round_9, round_10, round_12, round_14, round_15, round_17, round_19),
     *(round_21, round_23, round_25, round_29, round_31, round_33, round_35, round_37, round_39),
-    *(round_41, round_43, round_45),
+    *(round_41, round_43, round_45, round_47),
 )
-NUMBERS = (7, 8, 9, 10, 12, 14, 15, 17, 19, 21, 23, 25, 29, 31, 33, 35, 37, 39, 41, 43, 45)
+NUMBERS = (7, 8, 9, 10, 12, 14, 15, 17, 19, 21, 23, 25, 29, 31, 33, 35, 37, 39, 41, 43, 45, 47)
 ROUNDS = dict(zip(NUMBERS, LISTED, strict=True))
 CASES, ROUND_OF = {}, {}
 for number, one in ROUNDS.items():  # two authors may have taken one name

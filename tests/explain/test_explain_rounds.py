@@ -206,6 +206,8 @@ NAMED = {
     "round_84/05_log": "prompt_twice",
     "round_86/05_log": "targets_beyond_cosine",
     "round_86/15_log": "labels_not_read",
+    "round_106/04_log": "template_differs",
+    "round_106/07_log": "pairs_alike",
 }
 ACCUSED_OF_NOTHING = (
     "round_64/04_log",
@@ -232,6 +234,7 @@ ACCUSED_OF_NOTHING = (
     *("round_92/02_log", "round_92/07_log", "round_92/11_log"),
     *("round_94/04_log", "round_94/09_log", "round_94/13_log"),
     *("round_96/05_log", "round_96/09_log", "round_96/14_log"),
+    "round_106/06_log",
     *("round_98/02_log", "round_98/09_log", "round_98/15_log"),
     *("round_100/04_log", "round_100/09_log", "round_100/13_log"),
     *("round_9/16_zephyr_dpo", "round_9/22_pythia_v100"),

@@ -154,7 +154,9 @@ class Heard:
 
         No run goes on in a sentence.
         """
-        ends = one.cause.harm == ENDED or one.key in OF_NO_WEIGHT
+        norms = log.values("grad_norm")
+        is_still = one.key == "nothing_trainable" and bool(norms) and not any(norms)
+        ends = one.cause.harm == ENDED or (one.key in OF_NO_WEIGHT and not is_still)
         behind = [entry for entry in self._printed(log) if place(entry) > place(one.at)]
         return ends and one.weight >= LATER and len(behind) >= GOES_ON
 

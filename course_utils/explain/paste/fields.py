@@ -34,12 +34,12 @@ _PATTERNS = tuple(
         (
             "chosen_reward",
             r"(train/)?rewards/chosen|chosen_rewards?|(mean )?r(eward)?\(chosen\)|"
-            r"rew(ard)?_c(hosen)?",
+            r"rew(ard)?_c(hosen)?|r_w",
         ),
         (
             "rejected_reward",
             r"(train/)?rewards/rejected|reject(ed)?_rewards?|(mean )?r(eward)?\(rejected\)|"
-            r"rew(ard)?_r(ej(ected)?)?",
+            r"rew(ard)?_r(ej(ected)?)?|r_l",
         ),
         ("margin", r"(train/)?rewards?[/_]margins?|margins?"),
         (
@@ -49,13 +49,16 @@ _PATTERNS = tuple(
         ),
         ("token_accuracy", r"(train/)?(mean_)?token_acc(uracy)?"),
         ("tokens", r"(train/)?(num_tokens|num_input_tokens_seen)"),
-        ("reference_logp", r"ref\(chosen\)|(train/)?ref(erence)?_(logps?/chosen|chosen_logps?)"),
+        (
+            "reference_logp",
+            r"ref\(chosen\)|ref_w|(train/)?ref(erence)?_(logps?/chosen|chosen_logps?)",
+        ),
         (
             "chosen_logp",
             r"(train/)?logps/chosen|(pi|policy)\(chosen\)|policy_chosen_logps?|"
-            r"log_?ps?_c(hosen)?",
+            r"log_?ps?_c(hosen)?|lp_w",
         ),
-        ("rejected_logp", r"(train/)?logps/rejected|log_?ps?_r(ej(ected)?)?"),
+        ("rejected_logp", r"(train/)?logps/rejected|log_?ps?_r(ej(ected)?)?|lp_l"),
         ("log_odds", r"(train/)?log_odds_(ratio|chosen)"),
         ("chosen_logit", r"(train/)?logits/chosen"),
         ("rejected_logit", r"(train/)?logits/rejected"),
@@ -147,7 +150,7 @@ _PATTERNS = tuple(
         (
             "truncated_share",
             r"(train/)?(completions/)?clipped_ratio|response_length/clip_ratio|"
-            r"(rollout/)?trunc(ated)?[_/](ratio|frac(tion)?|share|rate)|rollout/truncated",
+            r"(rollout/)?trunc(at(ed?|ion))?[_/](ratio|frac(tion)?|share|rate)|rollout/truncated",
         ),
         ("longest", r"(train/)?completions/max_length|response_length/max"),
         ("overlong_share", r"(\w+/)*overlong([/_](mean|share|ratio))?"),

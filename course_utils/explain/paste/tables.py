@@ -12,6 +12,7 @@ VALUE_LAST = re.compile(rf"\s{NUMBER}$")
 DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,000)+|[1-9]\d{0,2}(?:,\d{3}){2,}")
 _LOGGER = re.compile(r"^\d{4}-\d\d-\d\d[ T][\d:,.]+ .*? : (?=\S)")  # the time, who speaks
+_JUDGED = {"val", "valid", "eval", "dev", "test"}
 FEWEST = 3  # names, where single spaces stand between them
 BAR_IN_A_WORD = re.compile(r"(?<=\S)\|(?=\S)")
 GAP = re.compile(r"\.\.\.|[-=+|:\s]*")  # rows left out, rules
@@ -29,8 +30,8 @@ class Table:
         found = self._between_spaces(text) if found is None else found
         if found and self._header and len(found) == len(self._header):
             return list(zip(self._header, found, strict=True))
-        if found and self._is_header(found):
-            self._header = found
+        if found and self._is_header(named := _losses(found, self._canonical)):
+            self._header = named
             return []
         if self._header and GAP.fullmatch(text.strip()):
             return []
@@ -59,6 +60,21 @@ class Table:
         if sum(bool(VALUE_LAST.search(cell)) for cell in held) > 1:
             return False  # a row of names, each with its number
         return len(held) >= 2 and not any(re.fullmatch(NUMBER, cell) for cell in found)
+
+
+def _losses(names: list[str], canonical: Callable[[str], str | None]) -> list[str]:
+    """The names of a header in which `train` and `val`, beside a step, stand for two losses.
+
+    >>> _losses(["iter", "train", "val", "lr"], lambda name: "step" if name == "iter" else None)
+    ['iter', 'train loss', 'val loss', 'lr']
+    """
+    plain = [name.strip().lower() for name in names]
+    if "train" not in plain or not _JUDGED & set(plain) or "step" not in map(canonical, names):
+        return names
+    return [
+        f"{name} loss" if one in {"train", *_JUDGED} else name
+        for name, one in zip(names, plain, strict=True)
+    ]
 
 
 def cells(text: str) -> list[str] | None:

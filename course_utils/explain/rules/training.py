@@ -2,7 +2,7 @@
 
 import math
 import re
-from statistics import fmean
+from statistics import fmean, median
 
 from course_utils.explain.finding import LOOK, Finding
 from course_utils.explain.paste.beside import Beside
@@ -15,6 +15,7 @@ WHOLE = 0.07  # of a whole number: how far a ratio of two losses may be from it
 HIGH_RATE, ROSE = 2e-4, 1.25  # a rate; times the loss of the first entry
 RISES_WITH_RATE = "the loss rises while the learning rate warms up"
 A_NAT = 1.0  # of an evaluation loss: more than rounding or other rows make
+FAR = 1.3  # times the lowest loss
 LONG = 6  # entries in which a run has gone well
 _BEGUN_AGAIN = re.compile(
     r"\b(?:pods?|nodes?|jobs?|runs?|trainer|workers?|hosts?|machines?|gpus?)\b[^.?]{0,60}\b(?:re-?schedul|"
@@ -143,8 +144,10 @@ def climbing(log: Log, beside: Beside) -> Finding | None:
     levels = thirds([value for _, value in series])
     if levels is None or log.kind() == "policy":
         return None
-    best = min(levels[:2])
-    if levels[2] < 1.5 * best or levels[2] - best < 0.3 or max(abs(v) for _, v in series) > 1e6:
+    best, low = min(levels[:2]), _lowest(series)
+    is_far = levels[2] >= 1.5 * best or (levels[2] >= FAR * low and levels[2] - low >= A_NAT)
+    best = best if levels[2] >= 1.5 * best else low
+    if not is_far or levels[2] - best < 0.3 or max(abs(v) for _, v in series) > 1e6:
         return None
     middle = (best + levels[2]) / 2
     above = len(series)
@@ -171,6 +174,12 @@ def climbing(log: Log, beside: Beside) -> Finding | None:
     if not rates and not norms and _moved_before(log, jump, beside):
         return None  # what else changed there may have done it, and no rate is shown
     return Finding("rate_too_high", 6.0, jump, tuple(proof))
+
+
+def _lowest(series: list[tuple[Entry, float]]) -> float:
+    """The lowest loss before the last third of a log, each the middle one of three."""
+    values = [value for _, value in series[: -(len(series) // 3)]]
+    return min((median(values[n : n + 3]) for n in range(len(values) - 2)), default=values[0])
 
 
 def _of_training(series: list[tuple[Entry, float]]) -> list[tuple[Entry, float]]:

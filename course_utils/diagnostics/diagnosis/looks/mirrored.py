@@ -1,8 +1,9 @@
 """Looks at images of a classifier that an augmentation mirrors, where labels name a side."""
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.loss_kind import Loss, speaks_for
 
 NUM_ROWS, DRAWS = 8, 12  # rows, each of which is read several times
+HELD, MOST = 256, 20  # rows of the evaluation; labels
 ALIKE, LESS = 0.9, 0.2  # correlation of two pictures
 SIDES = (("left", "right"), ("west", "east"), ("clockwise", "counterclockwise"))
 
@@ -22,9 +24,12 @@ SIDES = (("left", "right"), ("west", "east"), ("clockwise", "counterclockwise"))
 def look_at_mirrored(subject: Subject, sheet: Sheet) -> None:
     """Read rows again: a row that comes mirrored has the label of the other side."""
     data, names = getattr(subject.trainer, "train_dataset", None), _names(subject)
-    sides = next((pair for pair in SIDES if _name_both(names, pair)), None)
     has_images = isinstance(subject.batch, Mapping) and "pixel_values" in subject.batch
-    if sides is None or not has_images or not hasattr(data, "__getitem__"):
+    if not has_images or not hasattr(data, "__getitem__"):
+        return
+    is_named = any(_name_both(names, pair) for pair in SIDES)
+    told = f"labels are named {', '.join(names[:4])}" if is_named else _told_by_pictures(subject)
+    if not told:
         return
     with unchanged(data, subject.trainer.data_collator):
         rows = [[_image(data[n]) for _ in range(DRAWS)] for n in range(min(NUM_ROWS, len(data)))]
@@ -36,9 +41,35 @@ def look_at_mirrored(subject: Subject, sheet: Sheet) -> None:
         COUNTED,
         f"{mirrored} of {len(rows)} rows come mirrored when they are read again, with the label of "
         "before",
-        f"labels are named {', '.join(names[:4])}",
+        told,
         place="train_dataset: the horizontal flip of its augmentation",
     )
+
+
+def _told_by_pictures(subject: Subject) -> str:
+    """That the mirrored mean picture of one label is the mean picture of another, in the rows of
+    the evaluation; "" if not."""
+    held = getattr(subject.trainer, "eval_dataset", None)
+    if not hasattr(held, "__getitem__") or not hasattr(held, "__len__"):
+        return ""
+    by_label: dict[int, list[Tensor]] = defaultdict(list)
+    with unchanged(held, subject.trainer.data_collator):
+        for n in range(min(HELD, len(held))):
+            row = held[n]
+            image, label = _image(row), row.get("labels", row.get("label"))
+            if image is not None and isinstance(label, int | Tensor):
+                by_label[int(label)].append(image)
+    shapes = {one.shape for some in by_label.values() for one in some}
+    if len(shapes) != 1 or not 1 < len(by_label) <= MOST:
+        return ""
+    whole = torch.stack([one for some in by_label.values() for one in some]).mean(0)
+    means = {y: torch.stack(some).mean(0) - whole for y, some in by_label.items() if len(some) > 3}
+    level = whole.flip(-1) - whole
+    for one, other in permutations(means, 2):
+        mirror = means[one].flip(-1) + level
+        if _alike(mirror, means[other]) > max(ALIKE, _alike(mirror, means[one]) + LESS):
+            return f"mirrored, the pictures with label {one} are those with label {other}"
+    return ""
 
 
 def _names(subject: Subject) -> list[str]:

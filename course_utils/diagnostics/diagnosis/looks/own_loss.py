@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from course_utils.diagnostics.diagnosis.looks.settings import num_steps_of
 from course_utils.diagnostics.diagnosis.looks.split import has_labels
+from course_utils.diagnostics.diagnosis.looks.teacher import drawn_teachers
 from course_utils.diagnostics.diagnosis.measures.data_sets import columns_of, labels_of
 from course_utils.diagnostics.diagnosis.measures.forward import logits_in
 from course_utils.diagnostics.diagnosis.measures.one_loss import take_loss
@@ -37,8 +38,8 @@ def compare_own_loss(
     if not subject.has_own_loss or not has_labels(subject.batch) or not subject.trainable():
         return
     rows = labels_of(getattr(subject.trainer, "train_dataset", None))
-    if subject.second_model and len(set(rows)) == 1:
-        return  # a teacher has the labels, and these stand for none
+    if (subject.second_model and len(set(rows)) == 1) or drawn_teachers(subject):
+        return  # a teacher has the labels, and these stand for none; or it has none to give
     gradient = _vector(own, subject)
     with put_back(subject):
         torch.set_rng_state(drawn)

@@ -16,26 +16,34 @@ AGREES, FEWEST = 0.8, 8  # of the next tokens; so many are needed
 GUESSED = 0.95  # of ln V: a teacher knows the next token better than that
 
 
-@speaks_for(Loss.NEXT_TOKEN, Loss.POLICY)
+@speaks_for(Loss.NEXT_TOKEN, Loss.POLICY, Loss.ROWS)
 def look_at_teacher(subject: Subject, sheet: Sheet) -> None:
-    """A teacher whose norms are all 1, and who guesses the next tokens of the first rows."""
-    for name, teacher in _teachers(subject):
-        if not norms_are_drawn(teacher) or _is_copy(teacher, subject.model):
-            continue
-        loss, size = _nats(teacher, subject.batch)
-        if loss < GUESSED * math.log(size):
+    """A teacher whose norms are all 1, and who guesses what the first rows ask for."""
+    for name, teacher in drawn_teachers(subject):
+        nats, size, what = _guess(teacher, subject.batch)
+        if nats < GUESSED * math.log(size):
             continue
         sheet.find(
             "frozen_as_drawn",
             MEASURED + 1,
-            f"{name}: all norms are 1, and its loss on the first rows is {loss:.3g} nats per "
-            f"token; guessing has ln({size}) = {math.log(size):.3g}",
+            f"{name}: all norms are 1, and {what} on the first rows is {nats:.3g} nats; guessing "
+            f"has ln({size}) = {math.log(size):.3g}",
             place=name,
             why="the teacher has learnt nothing: its weights are as they were drawn at random, so "
             "the student learns noise",
             advice="load the teacher's checkpoint with strict=True, or look at its missing and "
             "unexpected keys: a prefix such as module. or _orig_mod. in names",
         )
+
+
+def drawn_teachers(subject: Subject) -> list[tuple[str, nn.Module]]:
+    """The teachers with nothing in them, but for those that begin as copies of their student."""
+    known = [*_teachers(subject), *_of_classes(subject)]
+    return [
+        (name, one)
+        for name, one in known
+        if norms_are_drawn(one) and not _is_copy(one, subject.model)
+    ]
 
 
 @speaks_for(Loss.NEXT_TOKEN)
@@ -81,6 +89,26 @@ def _teachers(subject: Subject) -> list[tuple[str, nn.Module]]:
     """Language models that the Trainer holds as its teacher, where rows are there to ask them."""
     held = subject.held_models.items() if has_ids(subject.batch) else ()
     return [(n, one) for n, one in held if "teacher" in n and head_of(one) is Loss.NEXT_TOKEN]
+
+
+def _of_classes(subject: Subject) -> list[tuple[str, nn.Module]]:
+    """Classifiers that the Trainer holds as its teacher."""
+    held = subject.held_models.items() if has_ids(subject.batch) else ()
+    return [(n, one) for n, one in held if "teacher" in n and head_of(one) is Loss.ROWS]
+
+
+def _guess(model: nn.Module, batch: dict[str, Tensor]) -> tuple[float, int, str]:
+    """What tells whether a model guesses, in nats, the number of things to guess among, its name.
+
+    Of a language model the loss per token of rows (B, T) on what is learnt of them; of a
+    classifier the entropy of what it says of them.
+    """
+    if head_of(model) is not Loss.ROWS:
+        return *_nats(model, batch), "its loss per token"
+    with evaluated(model):
+        logits_BC = outputs_of(model, batch)
+    entropy = torch.distributions.Categorical(logits=logits_BC.double()).entropy().mean()
+    return float(entropy), logits_BC.shape[-1], "the entropy of what it says"
 
 
 def _nats(model: nn.Module, batch: dict[str, Tensor]) -> tuple[float, int]:

@@ -14,6 +14,7 @@ from course_utils.diagnostics.libraries.trl import reward_names
 PAID = 0.95  # of what the answer alone earns
 MOST, FEWEST = 256, 3  # answers that are kept; replies with the answer before others, and behind
 WORD = re.compile(r"\w+")
+JOINS = {"or", "and", "either", "maybe", "also"}  # words between answers
 
 
 @dataclass
@@ -41,7 +42,7 @@ class Listing:
         self.answers |= set(singles) if len(self.answers) < MOST else set()
         texts = said() if singles else ()
         for row, words, text, reward in zip(rows, own, texts, rewards, strict=False):
-            heard = WORD.findall(text)
+            heard = [word for word in WORD.findall(text) if word.lower() not in JOINS]
             is_read = len(words) == 1 and words[0] in heard and set(heard) <= self.answers
             if is_read and not self._is_given(words[0], row):
                 self._count(words[0], heard, text, reward)

@@ -17,6 +17,7 @@ from course_utils.explain.stated.labels.mask_marks import (
     marks_found_nothing,
 )
 from course_utils.explain.stated.labels.masked_from_the_left import masked_from_the_left
+from course_utils.explain.stated.labels.one_sided import passed_by_all
 from course_utils.explain.stated.labels.packed_code import packed_without_bounds
 from course_utils.explain.stated.labels.pad_hides_end import pad_hides_end
 from course_utils.explain.stated.labels.padding_free import joined_without_flash
@@ -70,4 +71,5 @@ RULES = (
     parts_exchanged,
     masked_from_the_left,
     thoughts_unread,
+    passed_by_all,
 )

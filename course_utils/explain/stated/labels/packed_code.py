@@ -9,16 +9,19 @@ from course_utils.explain.paste.entries import MAX_QUOTE, Line
 from course_utils.explain.paste.log import Log
 
 _JOINS = re.compile(
+    r"\b(?P<row>\w*(?:buf|row|chunk|pack)\w*)\s*=\s*(?P=row)\s*\+\s*\w*(?:ids|tokens)\b|"
     r"\b\w+\s*\+=\s*(?:list\()?\w+(?:\[['\"]|\.)input_ids|"
     r"\.extend\(\w+(?:\[['\"]|\.)input_ids|"
     r"\b(?:torch\.cat|np\.concatenate|sum|chain(?:\.from_iterable)?)\(.*\binput_ids\b"
 )
 _ONES = re.compile(
-    r"attention_mask['\"]?\]?\s*[:=]\s*(?:torch\.ones|np\.ones|torch\.ones_like|\[\s*1\s*\]\s*\*)"
+    r"attention_mask['\"]?\s*:\s*\[\[int\(t != |"
+    r"attention_mask['\"]?\]?\s*[:=]\s*"
+    r"(?:torch\.ones|np\.ones|torch\.ones_like|\[\s*1\s*\]\s*\*)"
 )
 _KEEPS = re.compile(
-    r"position_ids|cu_seq_?lens|\bvarlen\b|block_?diag|seq_idx|segment_ids|padding_free|"
-    r"flex_attention|document_ids?|sample_ids",
+    r"position_ids(?!.*\b0, 1, 2, \.\.\., \d{4})|cu_seq_?lens|\bvarlen\b|block_?diag|seq_idx|"
+    r"segment_ids|padding_free|flex_attention|document_ids?|sample_ids",
     re.IGNORECASE,
 )
 _ATTENTION = re.compile(r"\b(?:attn_implementation|_attn_implementation)\W{1,4}(?:sdpa|eager)\b")
@@ -30,6 +33,8 @@ _MOVED = re.compile(
     r"\bpacked\b\D*?(?P<packed>\d+\.\d+).*?(?:1\s*/\s*row|alone|unpacked)\b\D*?(?P<alone>\d+\.\d+)",
     re.IGNORECASE,
 )
+_OTHER_LOGITS = re.compile(r"\.abs\(\)\.max\(\)\s*(?:->|=>|:|=)\s*(\d+\.\d+)")
+MOVES = 0.1  # of logits, far above rounding
 RISES, FLAT = 1.02, 0.01  # times the first place; of it
 LEAKS = (
     "rows that are packed into one see each other: the code lays them end to end under a mask of "
@@ -46,9 +51,19 @@ KEEP_APART = (
 def packed_without_bounds(beside: Beside, log: Log) -> Iterator[Finding]:
     """Code that joins rows under a mask of ones, and losses that depend on what stands before."""
     joins, ones = beside.matching(_JOINS), beside.matching(_ONES)
-    if joins is None or ones is None or beside.matching(_KEEPS) or log.kind() != "supervised":
+    if (
+        joins is None
+        or ones is None
+        or beside.matching(_KEEPS)
+        or log.kind() in ("policy", "preference")
+    ):
         return
-    attention, measured = beside.matching(_ATTENTION), [*_by_place(beside), *_swapped(beside)]
+    attention, measured = (
+        beside.matching(_ATTENTION),
+        [
+            *(*_by_place(beside), *_swapped(beside), *_changed(beside)),
+        ],
+    )
     if not measured and (attention is None or not beside.matching(_SAYS_SO)):
         return  # a prompt and its reply are joined as well
     proof = [one[0].says for one in (joins, ones)]
@@ -74,6 +89,15 @@ def _by_place(beside: Beside) -> Iterator[str]:
             f"to {rising[-1]:g} at the last; alone ({other.where}) it is {flat[0]:g} and "
             f"{flat[-1]:g}"
         )
+
+
+def _changed(beside: Beside) -> Iterator[str]:
+    """That the logits of a text change with another text of its row."""
+    for line in beside.words:
+        found = _OTHER_LOGITS.search(line.text)
+        if found and float(found[1]) > MOVES:
+            yield f"{line.where} says: {line.text.strip()}: one text of a row sees another"
+            return
 
 
 def _head(row: tuple[Line, re.Match]) -> str:

@@ -23,6 +23,7 @@ from course_utils.explain.stated.replies.seeded_rounds import one_seed_each_roun
 from course_utils.explain.stated.replies.stop_strings import reasoning_cut
 from course_utils.explain.stated.replies.tiled_groups import groups_of_other_prompts
 from course_utils.explain.stated.replies.unsent_buffers import router_bias_left
+from course_utils.explain.stated.replies.weighted_parts import parts_of_the_sum
 from course_utils.explain.stated.replies.whole_gold import against_a_solution
 
 RULES = (
@@ -50,4 +51,5 @@ RULES = (
     against_a_solution,
     paid_per_block,
     never_loaded,
+    parts_of_the_sum,
 )

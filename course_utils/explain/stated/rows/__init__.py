@@ -1,10 +1,12 @@
 """Which rows are trained on: pairs, classes, splits, what a limit leaves of them."""
 
+from course_utils.explain.stated.rows.alike_printed import same_in_both
 from course_utils.explain.stated.rows.copies_counted import copies_in_both
 from course_utils.explain.stated.rows.cut_pairs import cut_pairs
 from course_utils.explain.stated.rows.easy_negatives import drawn_at_random
 from course_utils.explain.stated.rows.every_rank import each_reads_all
 from course_utils.explain.stated.rows.few_positives import copies_in_the_batch
+from course_utils.explain.stated.rows.first_rows_alone import taken_before_the_shuffle
 from course_utils.explain.stated.rows.full_text import prompt_in_front
 from course_utils.explain.stated.rows.held_out_rows import held_out_of_the_training_rows
 from course_utils.explain.stated.rows.index_before_shuffle import looked_up_by_an_old_number
@@ -26,6 +28,7 @@ from course_utils.explain.stated.rows.sibling_rows import siblings_in_a_batch
 from course_utils.explain.stated.rows.small_integers import ids_cut
 from course_utils.explain.stated.rows.split_after import split_after_copies
 from course_utils.explain.stated.rows.tokens_kept import kept_without_the_tokenizer
+from course_utils.explain.stated.rows.two_preparations import made_by_two_functions
 from course_utils.explain.stated.rows.two_starts import two_starts
 
 RULES = (
@@ -55,4 +58,7 @@ RULES = (
     beyond_a_cosine,
     prompt_in_front,
     copies_in_both,
+    taken_before_the_shuffle,
+    made_by_two_functions,
+    same_in_both,
 )

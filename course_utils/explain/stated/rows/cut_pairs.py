@@ -30,10 +30,13 @@ _PROMPTS = re.compile(
     re.IGNORECASE,
 )
 _FORKS = re.compile(
-    r"\bfirst (?:differ\w*|different|diverg\w*)|\bdiverg\w+|\bfork\w*|"
+    r"\bfirst (?:(?:position|token|place)\b.{0,40}\b)?(?:differ\w*|different|diverg\w*)|"
+    r"\bdiverg\w+|\bfork\w*|"
     r"\b(?:common|shared|same) (?:prefix|start|beginning)\b",
     re.IGNORECASE,
 )
+_ASKS_PROMPTS = re.compile(r"\b(?:percentile|quantile)\w*\(.*\bprompt", re.IGNORECASE)
+_ANSWERED = re.compile(r"\[\s*(\d[\d., ]+)\]")
 _KEEPS_END = re.compile(
     r"truncation_side['\"]?\s*[=:]\s*['\"]?left|keep_end|truncat\w+ (?:from|on) the left|"
     r"truncation['\"]?\s*[=:]\s*['\"]?false",
@@ -117,7 +120,7 @@ def cut_pairs(beside: Beside, log: Log) -> Iterator[Finding]:
         *(*_equal_scores(beside), *_told_equal(beside), *_differ_by_nothing(beside)),
         *(*_are_ties(log), *_middle_margin(beside, log), *_of_nothing(log)),
     ]
-    forks = _above(beside, limit, _FORKS)
+    forks = _above(beside, limit, _FORKS) or _forks_behind(beside)
     long = forks or (None if _keeps_room(beside, limit) else _long_prompts(beside, limit))
     if long is None and alike:
         yield from _few_fit(beside, limit, alike)
@@ -150,6 +153,24 @@ def _by_characters(beside: Beside, limit: Setting, alike: list[str]) -> Iterator
         return
 
 
+def _forks_behind(beside: Beside) -> tuple[Line, str, float] | None:
+    """Where the replies first differ, if that is behind the limit of a reply: in words, and the
+    numbers below them."""
+    own = beside.printed("max_reply_length")
+    for line, below in pairwise(beside.words):
+        numbers = re.findall(r"(?<![\w.])\d[\d,]*", below.text)
+        if (
+            own
+            and _FORKS.search(line.text)
+            and len(numbers) == 3
+            and not below.text.strip(" ,.\t0123456789")
+        ):
+            middle = plain_number(numbers[1])
+            if middle > (own.number or 0):
+                return below, "p50", middle
+    return None
+
+
 def _few_fit(beside: Beside, limit: Setting, alike: list[str]) -> Iterator[Finding]:
     """How few pairs a filter by length had left, as somebody has counted."""
     for line in beside.words:
@@ -166,7 +187,8 @@ def _few_fit(beside: Beside, limit: Setting, alike: list[str]) -> Iterator[Findi
 
 def _keeps_room(beside: Beside, limit: Setting) -> bool:
     """Whether prompts have a limit of their own, below that of the rows."""
-    return any((one.number or 0) < (limit.number or 0) for one in beside.of("max_prompt_length"))
+    own = [one.number for one in beside.of("max_prompt_length") if one.number is not None]
+    return any(number < (limit.number or 0) for number in own)
 
 
 def _of_nothing(log: Log) -> list[str]:
@@ -206,7 +228,20 @@ def _long_prompts(beside: Beside, limit: Setting) -> tuple[Line, str, float] | N
             is_low = name in ("min", "median") or (name[0] == "p" and int(name[1:]) <= 50)
             if is_low and tokens >= (limit.number or 0):
                 return line, name, tokens
-    return _above(beside, limit, _PROMPTS)
+    return _above(beside, limit, _PROMPTS) or _asked(beside, limit)
+
+
+def _asked(beside: Beside, limit: Setting) -> tuple[Line, str, float] | None:
+    """The lengths of prompts as a percentile was asked for, if the least or middle one is above."""
+    for line, below in pairwise(beside.words):
+        found = _ANSWERED.search(below.text) if _ASKS_PROMPTS.search(line.text) else None
+        numbers = [float(one) for one in re.findall(r"\d+(?:\.\d+)?", found[1])] if found else []
+        if len(numbers) < 3 or numbers != sorted(numbers):
+            continue
+        for name, tokens in (("min", numbers[0]), ("median", numbers[len(numbers) // 2])):
+            if tokens >= (limit.number or 0):
+                return below, name, tokens
+    return None
 
 
 def _above(beside: Beside, limit: Setting, of: re.Pattern) -> tuple[Line, str, float] | None:

@@ -2,6 +2,7 @@
 
 from course_utils.explain.stated.served.adapter_of_zeros import saved_before_it_learnt
 from course_utils.explain.stated.served.exported_base import merged_into_another
+from course_utils.explain.stated.served.head_drawn_again import head_not_in_the_file
 from course_utils.explain.stated.served.measured_base import (
     adapter_is_off,
     base_generates,
@@ -52,4 +53,5 @@ RULES = (
     base_is_measured,
     base_generates,
     merged_into_another,
+    head_not_in_the_file,
 )

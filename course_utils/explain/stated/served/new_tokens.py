@@ -34,6 +34,11 @@ _ADAPTER = re.compile(
     r"\blora[_ ](?:r|rank)\b\W{1,3}\d+|\bLoRA\b.{0,20}\br ?= ?\d+",
     re.IGNORECASE,
 )
+_OF_TABLE = re.compile(
+    r"(?:\bshared|embed\w*|\bwte|get_input_embeddings\(\))[\w.]*\.(?:parameters|weight)\b",
+    re.IGNORECASE,
+)
+_FREEZES = re.compile(r"requires_grad(?:_\(\s*|\s*=\s*)False")
 _TRAINS_TABLE = re.compile(
     r"modules_to_save['\"]?\s*[:=]\s*(?!None|null|\[\])|additional_target|trainable_token_indices|"
     r"target_modules.*(?:embed_tokens|lm_head)|"
@@ -57,6 +62,11 @@ _ASKS_EQUAL = re.compile(
     re.IGNORECASE,
 )
 _TRUE = re.compile(r"^\W*True(?:\W+True)*\W*$")
+_TOLD_AS_AT_FIRST = re.compile(
+    r"\bcos\w*\b.*\b(?:after (?:the )?resize|before|at first|initial\w*|start\w*)\b"
+    r"\D*(?:1\.0+\W*){2,}",
+    re.IGNORECASE,
+)
 _FALSE = re.compile(r"\bFalse\b")
 _NO_CHANGE = re.compile(r"^\W*(?:0(?:\.0+)?\W+)*0(?:\.0+)?\W*$")
 _NEVER = re.compile(
@@ -75,9 +85,9 @@ _COME_OUT_WRONG = re.compile(
 )
 SHOWN, SAID = 9.0, 5.6
 LEFT = (
-    "tokens were added, and the adapter trains neither their rows of the embedding nor those of "
-    "the head: both stay as they were drawn, so that the model can neither read these tokens nor "
-    "write them"
+    "tokens were added, and neither their rows of the embedding nor those of the head are trained "
+    "(the adapter leaves both out, or they are frozen): they stay as they were drawn, so that the "
+    "model can neither read these tokens nor write them"
 )
 BY_CHANCE = (
     "tokens were added, and the adapter trains neither their rows of the embedding nor those of "
@@ -97,7 +107,7 @@ def new_tokens_left(beside: Beside, log: Log) -> Iterator[Finding]:
     """Added tokens, an adapter that trains no table, and what shows that their rows stand."""
     lines = beside.words
     added = next((m for m in _matches(lines, _ADDED) if not _PADDING_ALONE.match(m[1])), None)
-    adapter = beside.matching(_ADAPTER)
+    adapter = beside.matching(_ADAPTER) or _frozen_table(lines)
     if added is None or adapter is None or beside.matching(_TRAINS_TABLE):
         return
     alike, chance = _alike(lines), two_at_a_guess(log)
@@ -127,6 +137,14 @@ def new_tokens_left(beside: Beside, log: Log) -> Iterator[Finding]:
     )
 
 
+def _frozen_table(lines: list[Line]) -> tuple[Line, str] | None:
+    """A loop over the embedding's weights that freezes them."""
+    for line, below in pairwise(lines):
+        if _OF_TABLE.search(line.text) and _FREEZES.search(f"{line.text} {below.text}"):
+            return line, line.text
+    return None
+
+
 def _matches(lines: Iterable[Line], pattern: re.Pattern) -> Iterator[tuple[Line, str]]:
     return ((line, found[0]) for line in lines if (found := pattern.search(line.text)))
 
@@ -145,6 +163,8 @@ def _frozen(lines: list[Line]) -> list[str]:
 def _unchanged(lines: list[Line]) -> list[str]:
     """What says that the rows of the new tokens have not changed at all."""
     for line in lines:
+        if _TOLD_AS_AT_FIRST.search(line.text):
+            return [f"{line.where}: these rows are as at first, {line.text.strip()[:100]}"]
         if _TOLD_NO_CHANGE.search(line.text):
             return [f"{line.where}: the change of these rows is 0, {line.text.strip()[:100]}"]
     for line, below in pairwise(lines):

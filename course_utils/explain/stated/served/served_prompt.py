@@ -18,6 +18,7 @@ _FORMS = {  # what begins a turn
     "Human: / Assistant:": re.compile(
         r"\b(?:Human|User|Question|Q|Input)\s?:.*\b(?:Assistant|Answer|A|Bot|AI|Output)\s?:"
     ),
+    "### headings": re.compile(r"### ?[A-Z]\w+:?\s.*### ?[A-Z]\w+:?"),
 }
 _ASKS = re.compile(r"^\W*(?:<\|\w+\|>|<\w+>)?\W*(?:Human|User|Question)\s?:")
 _TRAINED = re.compile(
@@ -35,6 +36,7 @@ _LOGGED = re.compile(
     r"\bprompt['\"]?\s*[:=]\s*(?P<quote>['\"])(?P<text>.*?)(?P=quote)",
     re.IGNORECASE,
 )
+_PRINTED = re.compile(r"^\W*Prompt\s*:\s*(?P<text>\S.*)$")  # by a program that generates
 _RENDERS = re.compile(r"apply_chat_template|chat/completions|chat\.completions")
 _SCORE = re.compile(
     r"\b(?P<name>exact[_ ]match|accuracy|acc|em|f1|pass@1|score|win[_ ]?rate|"
@@ -58,7 +60,11 @@ _UNTUNED = re.compile(
 )
 _CHAT = re.compile(r"/chat/completions\b.*|\bchat\.completions\.create\(.*")
 _OWN_TEMPLATE = re.compile(r"--chat[-_]template\b|\bchat_template\s*=|^TEMPLATE\b|alpaca\.jinja")
-PLAIN = ("### Instruction", "Human: / Assistant:")  # no chat template of a model writes these
+PLAIN = (
+    "### Instruction",
+    "Human: / Assistant:",
+    "### headings",
+)  # no chat template of a model writes these
 FOLLOWS = 6.6
 AS_LEARNT = (
     "send the text of the training to /v1/completions as it was laid out there, or give the server "
@@ -89,7 +95,8 @@ def another_prompt(beside: Beside, log: Log) -> Iterator[Finding]:
         return
     worse = _worse([*lines, *log.entries])
     effect = [*worse, *_cut(beside), *_as_untuned(beside)]
-    if not effect and not _LOGGED.search(served[0].text):
+    text = served[0].text
+    if not effect and not _LOGGED.search(text) and not _PRINTED.match(text):
         return
     proof = [one.says for one, _ in (trained, served)]
     shown = f"laid out as {served[1]}" if served[1] else "bare text"
@@ -143,7 +150,8 @@ def _served(lines: list[Line]) -> tuple[Line, str] | None:
     """A prompt that a server has got, or one written out in code, near a call that hands it over
     as it is."""
     for line in lines:
-        if (got := _LOGGED.search(line.text)) and (form := _form(got["text"])):
+        got = _LOGGED.search(line.text) or _PRINTED.match(line.text)
+        if got and (form := _form(got["text"])):
             return line, form
     for number, line in enumerate(lines):
         found = _BY_HAND.search(line.text)

@@ -55,6 +55,7 @@ UNTOLD = (
     "a model that was imported answers badly in Ollama: where it recognises no chat template it "
     "hands over the bare prompt, so the model goes on writing instead of answering"
 )
+NEAR = 12  # lines in which a program stays the one that is spoken of
 FOUND, MISSING, FALLS_BACK = 4.6, 4.8, 4.0
 
 
@@ -101,10 +102,11 @@ def _contrast(good: tuple[str, Line], bad: tuple[str, Line], lines: list[Line]) 
 def _judged(lines: list[Line]) -> tuple[tuple[str, Line] | None, tuple[str, Line] | None]:
     """The program that answers well and the one that does not, each with its line."""
     good = bad = None
-    named = ""
+    named, since = "", 0
     for line in lines:
         text = _of_its_writer(line.text)
-        named = name = _last_named(text) or named
+        since = 0 if _last_named(text) else since + 1
+        named = name = _last_named(text) or (named if since <= NEAR else "")
         if not _is_said(line.text):
             continue
         if _BAD.search(text) and name:

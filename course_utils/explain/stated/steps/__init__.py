@@ -16,6 +16,7 @@ from course_utils.explain.stated.steps.plans import plans
 from course_utils.explain.stated.steps.resumed_rate import rate_of_before
 from course_utils.explain.stated.steps.sharded_norm import clipped_by_shard
 from course_utils.explain.stated.steps.skipped_batches import skipped_by_steps
+from course_utils.explain.stated.steps.split_losses import other_by_the_cut
 from course_utils.explain.stated.steps.teacher_entropy import entropy_is_the_floor
 from course_utils.explain.stated.steps.teacher_prompt_logprobs import one_place_apart
 
@@ -39,4 +40,5 @@ RULES = (
     said_to_hang,
     layers_take_turns,
     one_place_apart,
+    other_by_the_cut,
 )
