@@ -1,0 +1,1 @@
+"""Round 108: 15 posts alone, by one author."""
