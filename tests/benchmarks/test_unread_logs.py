@@ -20,8 +20,9 @@ def test_every_log_has_a_cause_of_the_catalogue_or_is_healthy():
 
 
 def test_right_another_and_nothing_are_told_apart_and_a_sound_cause_is_no_fault():
-    common, others = rows(FEW)
-    assert common[1:] == ("3", "1", "1", "1", "1", "1", "1")
+    read, common, others = rows(FEW)
+    assert read[1:] == ("2", "1", "1", "0", "0", "0", "0")
+    assert common[1:] == ("1", "0", "0", "1", "1", "1", "1")
     assert others[1:] == ("0", "0", "0", "0", "0", "1", "0") and is_sound("scaler_search")
 
 

@@ -209,6 +209,8 @@ NAMED = {
     "round_86/15_log": "labels_not_read",
     "round_106/04_log": "template_differs",
     "round_106/07_log": "pairs_alike",
+    "round_108/03_log": "fp16_overflow",
+    "round_108/10_log": "proxy_rises_alone",
 }
 ACCUSED_OF_NOTHING = (
     "round_64/04_log",

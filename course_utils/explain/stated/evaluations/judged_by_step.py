@@ -11,7 +11,7 @@ from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import moves
 
 _JUDGE = re.compile(
-    r"\bjudge|\bhuman|\bwin[- _]?rate|\bwins vs|\bblind\b|\bgold\b|held[- _]?out|\beval|\bpass@|"
+    r"\bjudge|\bhuman|\bprefer|\bwin[- _]?rate|\bwins vs|\bblind\b|\bgold\b|held[- _]?out|\beval|\bpass@|"
     r"\baccuracy",
     re.IGNORECASE,
 )
@@ -32,6 +32,8 @@ _AT_STEP = re.compile(
     r"(\d{1,3}(?:\.\d+)? ?%|0?\.\d+)",
     re.IGNORECASE,
 )
+_EPISODES = re.compile(r"\b(?:episodes?|steps?|iter\w*|updates?|samples)\b", re.IGNORECASE)
+_THOUSANDS = re.compile(r"(?<![\w.])(\d{1,3})k\W{1,3}(\d{1,3}(?:\.\d+)?)(?![\w.%])")  # 10k: 56
 _SHARE = re.compile(r"\bitems\b|\bproblems\b|\bquestions\b|accura|exact|\bcorrect\b", re.IGNORECASE)
 _IN_PERCENT = re.compile(r"%|\bper ?cent\b", re.IGNORECASE)
 FEWEST, NEXT, HEADS = 3, 12, 3  # rows; lines behind the judge's name; those that may head them
@@ -75,11 +77,16 @@ def _compared(lines: list[Line]) -> list[tuple[Line, int, float]]:
 
 def _in_a_line(lines: list[Line]) -> list[tuple[Line, int, float]]:
     """A line of a judge with its share at several steps: `iter 40: 58 %   iter 160: 19 %`."""
-    for line in lines:
-        if _JUDGE.search(line.text) and not _LESS_IS_BETTER.search(line.text):
-            rows = [(line, int(one[1]), share(one[2])) for one in _AT_STEP.finditer(line.text)]
-            if len(rows) >= FEWEST and all(a[1] < b[1] for a, b in pairwise(rows)):
-                return rows
+    for above, line in pairwise([Line("line 0", ""), *lines]):
+        head = f"{above.text} {line.text}"
+        if not _JUDGE.search(head) or _LESS_IS_BETTER.search(line.text):
+            continue
+        rows = [(line, int(one[1]), share(one[2])) for one in _AT_STEP.finditer(line.text)]
+        if not rows and _IN_PERCENT.search(head) and _EPISODES.search(line.text):
+            pairs = _THOUSANDS.findall(line.text)
+            rows = [(line, 1000 * int(step), float(value) / 100) for step, value in pairs]
+        if len(rows) >= FEWEST and all(a[1] < b[1] for a, b in pairwise(rows)):
+            return rows
     return []
 
 

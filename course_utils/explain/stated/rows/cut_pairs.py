@@ -298,5 +298,5 @@ def _are_ties(log: Log) -> list[str]:
     mean = "" if max(losses) <= math.log(2) + NEAR else f"in the mean ({fmean(losses):.4g}) "
     return [
         f"the loss ({min(losses):.4g} to {max(losses):.4g}) is {mean}at ln 2 = 0.693 or below, and "
-        f"the accuracy {fmean(hits):.3g} in the mean: most pairs are ties"
+        f"the accuracy of these entries {fmean(hits):.3g} in the mean: most pairs are ties"
     ]

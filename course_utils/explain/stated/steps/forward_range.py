@@ -29,10 +29,11 @@ _IN_HALF = re.compile(
     r"\bfp16['\"]?(?:\s*[:=]\s*['\"]?true\b|(?!['\"]?\s*[:=]))|\b(?:torch\.)?float16\b|\.half\(\)",
     re.IGNORECASE,
 )
+OF_A_STEP = {"step", "epoch", "learning_rate", "grad_norm"}
 ROWS, NEAR, ABOVE = 4, 0.1, 3  # of a list by blocks; of the limit; lines
 _WITHOUT_BFLOAT16 = re.compile(r"\b(?:V100|T4|P100|P40|GTX ?1\d{3}|RTX ?20\d\d|Quadro RTX)\w*\b")
 _MADE_WIDER = re.compile(  # models known to leave the range of float16
-    r"\b(?:model|pretrain|base|tokenizer)\w*['\"]?[\s=:(]+['\"]?(?:[\w.-]+/)*"
+    r"\b(?:model|pretrain|base|tokenizer)\w*['\"]?[\s=:(]+['\"]?/?(?:[\w.-]+/)*"
     r"(?P<name>(?:(?:u?m|by|long-|flan-)?t5|gemma-?[23])[\w.-]*)|"
     r"from_pretrained\(\s*['\"](?:[\w.-]+/)*"
     r"(?P<also>(?:(?:u?m|by|long-|flan-)?t5|gemma-?[23])[\w.-]*)",
@@ -74,7 +75,8 @@ def outside_of_float16(beside: Beside, log: Log) -> Iterator[Finding]:
 def dead_in_float16(beside: Beside, log: Log) -> Iterator[Finding]:
     """A model of a family that was made in bfloat16, float16, and no finite loss from the start."""
     half, model = beside.first(_IN_HALF), beside.first(_MADE_WIDER)
-    entries = [e for e in log.entries if "loss" in e.numbers]
+    told = [e for e in log.entries if "loss" in e.numbers]
+    entries = [e for e in told if e.numbers.keys() & OF_A_STEP] or told  # else of a trial by hand
     is_other = beside.matching(_NO_HALF) or is_prose(half[0].text if half else "")
     if not half or not model or is_other or len(entries) < ROWS or not all(map(_is_dead, entries)):
         return
