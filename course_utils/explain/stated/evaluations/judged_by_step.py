@@ -11,8 +11,8 @@ from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import moves
 
 _JUDGE = re.compile(
-    r"\bjudge|\bhuman|\bprefer|\bwin[- _]?rate|\bwins vs|\bblind\b|\bgold\b|held[- _]?out|\beval|\bpass@|"
-    r"\baccuracy",
+    r"\bjudge|\bhuman|\bprefer|\bwin[- _]?rate|\bwins vs|\bblind\b|\bgold\b|held[- _]?out|\beval|"
+    r"\bpass@|\baccuracy",
     re.IGNORECASE,
 )
 _LESS_IS_BETTER = re.compile(r"error|toxic|refus|hallucin|harm|loss", re.IGNORECASE)
