@@ -69,7 +69,12 @@ def _losses(names: list[str], canonical: Callable[[str], str | None]) -> list[st
     ['iter', 'train loss', 'val loss', 'lr']
     """
     plain = [name.strip().lower() for name in names]
-    if "train" not in plain or not _JUDGED & set(plain) or "step" not in map(canonical, names):
+    if (
+        len(names) <= FEWEST
+        or "train" not in plain
+        or not _JUDGED & set(plain)
+        or "step" not in map(canonical, names)
+    ):
         return names
     return [
         f"{name} loss" if one in {"train", *_JUDGED} else name

@@ -27,14 +27,12 @@ def look_at_mirrored(subject: Subject, sheet: Sheet) -> None:
     has_images = isinstance(subject.batch, Mapping) and "pixel_values" in subject.batch
     if not has_images or not hasattr(data, "__getitem__"):
         return
-    is_named = any(_name_both(names, pair) for pair in SIDES)
-    told = f"labels are named {', '.join(names[:4])}" if is_named else _told_by_pictures(subject)
-    if not told:
-        return
     with unchanged(data, subject.trainer.data_collator):
-        rows = [[_image(data[n]) for _ in range(DRAWS)] for n in range(min(NUM_ROWS, len(data)))]
+        rows = _drawn_again(data)
     mirrored = sum(any(_is_mirror(*two) for two in combinations(row, 2)) for row in rows)
-    if not mirrored:
+    is_named = any(_name_both(names, pair) for pair in SIDES)
+    named = f"labels are named {', '.join(names[:4])}" if is_named else ""
+    if not mirrored or not (told := named or _told_by_pictures(subject)):
         return
     sheet.find(
         "mirrored_against_labels",
@@ -43,6 +41,24 @@ def look_at_mirrored(subject: Subject, sheet: Sheet) -> None:
         "before",
         told,
         place="train_dataset: the horizontal flip of its augmentation",
+    )
+
+
+def _drawn_again(data: Any) -> list[list[Tensor | None]]:
+    """The pictures of the first rows, each read several times; [] where reading changes none."""
+    rows: list[list[Tensor | None]] = []
+    for n in range(min(NUM_ROWS, len(data))):
+        rows.append([_image(data[n]) for _ in range(DRAWS)])
+        if n == 1 and not any(map(_differ, rows)):
+            return []
+    return rows
+
+
+def _differ(pictures: list[Tensor | None]) -> bool:
+    first = pictures[0]
+    return any(
+        one is None or first is None or one.shape != first.shape or not torch.equal(one, first)
+        for one in pictures[1:]
     )
 
 

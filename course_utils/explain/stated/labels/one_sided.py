@@ -32,6 +32,8 @@ def passed_by_all(beside: Beside, log: Log) -> Iterator[Finding]:
         found = _COMPARES.search(line.text)
         if not found or not least or not most:
             continue
+        if not beside.matching(re.compile(rf"\b{found['column']}\b.*\b(?:describe|min|agg)\(")):
+            continue  # these are of another column
         n, low, high = float(found["n"]), float(least[1]["n"]), float(most[1]["n"])
         up = found["sign"].startswith(">")
         is_all = (low > n or (low == n and "=" in found["sign"])) if up else high < n

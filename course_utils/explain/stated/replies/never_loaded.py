@@ -17,8 +17,8 @@ _GIVES = re.compile(
 )
 _WAKES = re.compile(r"\b\w+\.(?:wake_up|sleep)\(.*")
 _APART = re.compile(
-    r"\|?d?_?log_?p\w*\|?\s*[=:]?\s*(?:\|)?\s*(?P<value>0\.\d+)|"
-    r"\blogp\w*[_ ]diff\w*\W{1,3}(?P<other>\d+\.\d+)",
+    r"\bd_?log_?p\w*\|?\s*[=:]?\s*(?P<value>0\.\d+)|"
+    r"\blog_?p\w*[_ ](?:diff|gap)\w*\W{1,3}(?P<other>\d+\.\d+)",
     re.IGNORECASE,
 )
 GROWN, FEW, SURE, SAID = 4.0, 3, 9.2, 7.6  # times the first; lines

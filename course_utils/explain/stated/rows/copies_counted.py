@@ -10,7 +10,7 @@ from course_utils.explain.paste.entries import Line, place, plain_number
 from course_utils.explain.paste.log import Log
 
 _ASKS = re.compile(r"\bwc -l\b|\bnunique\(|\blen\(set\(|\bdrop_duplicates\(|\bunique\(")
-_DISTINCT = re.compile(r"sort -u|\buniq\b|nunique|set\(|drop_duplicates|unique\(")
+_DISTINCT = re.compile(r"sort -u|\buniq\b|nunique|\bset\(|drop_duplicates|unique\(")
 _OF_TEXT = re.compile(r"messages?|text|content|prompt|conversation|input|question", re.IGNORECASE)
 _COUNT = re.compile(r"^\W*(?P<n>\d[\d,]*)(?:\s+\S*)?\s*$")
 _SPLITS = re.compile(

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import Line, place
 from course_utils.explain.paste.log import Log, finite
 
 _RANKING = re.compile(r"\b(?:Cached)?MultipleNegatives(?:Symmetric)?RankingLoss\(")
@@ -18,6 +19,8 @@ _KEPT = re.compile(
 _COSINE = re.compile(r"\bCosineSimilarityLoss\(")
 _SCORE = re.compile(r"['\"](?:score|label|similarity_score)['\"]\s*:\s*(?P<n>\d(?:\.\d+)?)")
 _SCALED = re.compile(r"/ ?5(?:\.0)?\b|normali[sz]e\w*score|score\w*\W{1,3}normali")
+_TRAIN = re.compile(r"\btrain\w*\s*[\[)\"']|\btrain\b", re.IGNORECASE)
+NEAR = 1  # lines above
 SURE, LARGE = 9.2, 1.5
 NOT_READ = (
     "MultipleNegativesRankingLoss reads no label: it takes every row for a pair that belongs "
@@ -43,12 +46,22 @@ DIVIDE = (
 
 def labels_not_read(beside: Beside, log: Log) -> Iterator[Finding]:
     """A ranking loss, and rows with label 0 among those that it gets."""
-    loss, labels = beside.matching(_RANKING), beside.matching(_LABELS)
+    loss, labels = beside.matching(_RANKING), _of_training(beside)
     if loss and labels and not beside.matching(_KEPT):
-        proof = dict.fromkeys((loss[0].says, labels[0].says))
+        proof = dict.fromkeys((loss[0].says, labels.says))
         yield Finding(
             "labels_not_read", SURE, loss[0], tuple(proof), why=NOT_READ, advice=POSITIVES
         )
+
+
+def _of_training(beside: Beside) -> Line | None:
+    """The line with a label 0 that stands below a word of the training rows."""
+    lines = sorted(beside.words, key=place)
+    for number, line in enumerate(lines):
+        near = " ".join(one.text for one in lines[max(0, number - NEAR) : number + 1])
+        if _LABELS.search(line.text) and _TRAIN.search(near):
+            return line
+    return None
 
 
 def beyond_a_cosine(beside: Beside, log: Log) -> Iterator[Finding]:

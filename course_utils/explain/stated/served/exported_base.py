@@ -17,6 +17,7 @@ _EXPORT = re.compile(r"\bexport_dir\b|\bmerge\w*\b|\bexport\b", re.IGNORECASE)
 _SUFFIX = re.compile(
     r"[-_](?:instruct|chat|it|base|pt|hf|bnb-4bit|v0\.\d|awq|gptq)\b", re.IGNORECASE
 )
+_FORMAT = re.compile(r"-(?:unsloth-)?(?:bnb-4bit|awq|gptq\w*|fp8|int[48]|4bit|8bit|hf)\b")
 NEAR, SURE = 12, 9.2  # lines of one file of settings
 OTHER = (
     "the adapter is merged into another base than the one that it was trained on: the training "
@@ -37,7 +38,7 @@ def merged_into_another(beside: Beside, log: Log) -> Iterator[Finding]:
     merged = next(((x, name) for n, x, name in bases if _with_adapter(lines, n)), None)
     if not trained or not merged or trained[1] == merged[1] or not beside.matching(_EXPORT):
         return
-    if _family(trained[1]) != _family(merged[1]):
+    if _family(trained[1]) != _family(merged[1]) or _weights(trained[1]) == _weights(merged[1]):
         return
     proof = (trained[0].says, merged[0].says)
     why = OTHER.format(trained=trained[1], merged=merged[1])
@@ -47,6 +48,15 @@ def merged_into_another(beside: Beside, log: Log) -> Iterator[Finding]:
 
 def _with_adapter(lines: list[Line], number: int) -> bool:
     return any(_ADAPTER.search(one.text) for one in lines[number + 1 : number + 1 + NEAR])
+
+
+def _weights(name: str) -> str:
+    """A name without its owner and the format of its weights.
+
+    >>> _weights("unsloth/llama-3-8b-bnb-4bit"), _weights("meta-llama/Llama-3-8B")
+    ('llama-3-8b', 'llama-3-8b')
+    """
+    return _FORMAT.sub("", name.rpartition("/")[2].lower())
 
 
 def _family(name: str) -> str:

@@ -20,9 +20,8 @@ _RANDOM = re.compile(
 )
 NEAR, SURE = 14, 6.55  # lines between the load and what it prints; below an untrained head
 DRAWN = (
-    "the head of the classes is drawn anew at every load: the adapter's file does not hold it, "
-    "though it was trained, so that the classifier that was measured is lost and each process has "
-    "another one"
+    "the head of the classes is drawn anew at every load: the adapter's file does not hold it, so "
+    "that the classifier that was measured is lost and each process has another one"
 )
 SAVE_IT = (
     "task_type=TaskType.SEQ_CLS (or modules_to_save=['score']) in the adapter's config, which "

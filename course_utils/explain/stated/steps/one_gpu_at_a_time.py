@@ -26,7 +26,7 @@ _NO_FASTER = re.compile(
     r"(?:faster|quicker|speed[- ]?up)\b|"
     r"\b(?:same|identical) (?:time|ETA|speed|throughput)\b|\bETA\b.{0,30}\b(?:n't|not|same)\b|"
     r"\bone (?:GPU|card)\b.{0,40}\b(?:busy|at a time|works|100 ?%)|\btake turns\b|"
-    r"\b(?:slower|slow)\b",
+    r"\b(?:slower|slow)\b(?! (?:tokenizer|start|down))",
     re.IGNORECASE,
 )
 SHOWN = 8.4
