@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 from datasets import Dataset
+from transformers import default_data_collator
 
 from course_utils.diagnostics.diagnosis.looks.all_pairs import look_at_texts_on_both_sides
 from course_utils.diagnostics.diagnosis.looks.label_order import look_at_label_order
@@ -103,3 +104,19 @@ def test_mirrored_pictures_are_a_fault_where_labels_name_a_side(names, flips):
     assert [one.key for one in sheet.found] == ["mirrored_against_labels"] * (
         flips and "left" in names[0]
     )
+
+
+@pytest.mark.parametrize("is_mirror", [True, False])
+def test_without_names_the_pictures_of_the_evaluation_tell_of_a_side(is_mirror):
+    data, draw = Pictures(flips=True), torch.Generator().manual_seed(1)
+    one, other = torch.randn(2, 1, 12, 12, generator=draw)
+    shown = [one, one.flip(-1) if is_mirror else other]
+    noise = 0.1 * torch.randn(40, 1, 12, 12, generator=draw)
+    held = [{"pixel_values": shown[n % 2] + noise[n], "labels": n % 2} for n in range(40)]
+    model = SimpleNamespace(config=SimpleNamespace(id2label={0: "LABEL_0", 1: "LABEL_1"}))
+    for sets, is_read in ((held, True), ({"first": held}, False)):  # several sets are not read
+        trainer = SimpleNamespace(train_dataset=data, eval_dataset=sets, args=SimpleNamespace())
+        trainer.data_collator = default_data_collator
+        batch, sheet = {"pixel_values": data.images}, Sheet()
+        look_at_mirrored(SimpleNamespace(trainer=trainer, model=model, batch=batch), sheet)
+        assert bool(sheet.found) == (is_mirror and is_read)

@@ -29,9 +29,10 @@ from course_utils.explain.deciding import (
 )
 from course_utils.explain.finding import Finding
 from course_utils.explain.messages import rank_loops, rank_paths
-from course_utils.explain.paste.beside import Beside, Setting
+from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said as quoted
+from course_utils.explain.paste.sampled_at import sampled_at
 from course_utils.explain.rules.nonfinite import BOUND_ODDS, OF_ODDS
 
 _KEPT_IN_BFLOAT16 = re.compile(r"dtype['\"]?\s*[:=]\s*['\"]?(?:torch\.)?bfloat16", re.IGNORECASE)
@@ -39,9 +40,6 @@ _RUN_IN_FLOAT16 = re.compile(
     r"dtype['\"]?\s*[:=]\s*['\"]?(?:torch\.)?(?:float16|fp16|half)\b|\.half\(\)", re.IGNORECASE
 )
 HIGH_RATE, HIGH_LIMIT = 5e-6, 10.0  # of a policy whose weights are all trained; of a norm
-_OF_AN_EVALUATION = re.compile(  # verl's val_kwargs.temperature and the like
-    r"\b(?:val|eval|test)\w*\.(?:\w+\.)*temperature['\"]?\s*[=:]\s*['\"]?(?P<value>\d[\d.]*)"
-)
 NEARLY_SURE = 0.05  # nats: a log-prob that soon reaches 0
 _OVERLAPS = re.compile(r"overlap_comm['\"]?\s*[:=]\s*true", re.IGNORECASE)
 _STAGE_2 = re.compile(r"zero_?2\b|[\"']?stage[\"']?\s*[:=]\s*2\b|zero_stage\W+2\b", re.IGNORECASE)
@@ -125,7 +123,7 @@ def _no_signal(one: Finding, beside: Beside, log: Log) -> Finding:
             f"{spread[0].where}: {name} {spread[1]:.3g} is over the whole batch, so between "
             "prompts; reward_std 0 is within each group, and that alone teaches"
         )
-    sampled = _sampled_at(beside)
+    sampled = sampled_at(beside)
     if sampled is None or not 0 < (sampled.number or 1) < 0.7:
         return replace(one, for_it=tuple(proof))
     return replace(
@@ -134,15 +132,6 @@ def _no_signal(one: Finding, beside: Beside, log: Log) -> Finding:
         advice=f"sample at a temperature near 1 ({sampled.value} leaves the replies of a group "
         "alike), a reward with finer steps, prompts neither too easy nor too hard",
     )
-
-
-def _sampled_at(beside: Beside) -> Setting | None:
-    """The last temperature that is none of an evaluation."""
-    for one in reversed(beside.of("temperature")):
-        of_evaluations = {found["value"] for found in _OF_AN_EVALUATION.finditer(one.line.text)}
-        if one.number is not None and one.value not in of_evaluations:
-            return one
-    return None
 
 
 def _memory(one: Finding, beside: Beside, log: Log) -> Finding:

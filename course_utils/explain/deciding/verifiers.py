@@ -7,6 +7,7 @@ from dataclasses import replace
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import Entry, Line, place
+from course_utils.explain.paste.final_answers import form_of, plain
 from course_utils.explain.paste.log import Log
 
 _LATEX = re.compile(r"\bLatexExtractionConfig\b")
@@ -22,11 +23,6 @@ _TRUTH = re.compile(
     re.IGNORECASE,
 )
 _EARNS = re.compile(r"\b(?:score|reward)\b\W{1,4}(?P<value>-?\d+(?:\.\d+)?)\W*$", re.IGNORECASE)
-_FORMS = {  # of a final answer
-    "\\boxed{...}": re.compile(r"\\boxed\{\s*\$?(?P<value>[-\d][\d.,/]*)\s*\}"),
-    "#### ...": re.compile(r"####\s*\$?(?P<value>[-\d][\d.,/]*)"),
-    "<answer>...</answer>": re.compile(r"<answer>\s*\$?(?P<value>[-\d][\d.,/]*)\s*</answer>"),
-}
 _READS = re.compile(  # code that takes answers from replies, or a data set whose scorer is known
     r"\bre\.(?:findall|search|match|compile)\(\s*[rf]?(?P<form>['\"].{2,60}?['\"]),\s*"
     r"(?:\w*(?:solution_str|response|completion|reply|pred|output|text|content|answer_str)\w*)\b|"
@@ -133,7 +129,7 @@ def unpaid(one: Finding, beside: Beside, log: Log) -> Finding:
         if read_as and form.strip("\\.<{ ")[:4] in (read_as["form"] or ""):
             continue  # it looks for this very form
         is_known = read_as and read_as["source"]
-        value, score = _plain(truth["value"]), scored[1]["value"]
+        value, score = plain(truth["value"]), scored[1]["value"]
         why = RIGHT_AND_UNPAID.format(
             value=value, form=form, score=score, reads=OF_GSM8K if is_known else ""
         )
@@ -150,11 +146,11 @@ def _in_one_line(one: Finding, lines: list, log: Log, beside: Beside) -> Finding
     rewards = log.values("reward")
     for line in lines if rewards and not any(rewards) else ():
         found = _IN_ONE_LINE.search(line.text)
-        form = found and _form(found["reply"], found["value"])
+        form = found and form_of(found["reply"], found["value"])
         if not form:
             continue
         as_text = beside.matching(_AS_TEXT) if _MESSAGES.search(line.text) else None
-        value, reads = _plain(found["value"]), LIST_PRINTED if as_text else ""
+        value, reads = plain(found["value"]), LIST_PRINTED if as_text else ""
         why = RIGHT_AND_UNPAID.format(value=value, form=form, score="0", reads=reads)
         proof = (*one.for_it, line.says, *([as_text[0].says] if as_text else []))
         advice = THE_TEXT if as_text else ONE_FORM.format(form)
@@ -165,23 +161,6 @@ def _in_one_line(one: Finding, lines: list, log: Log, beside: Beside) -> Finding
 def _answers(lines: list[Line | Entry], truth: str) -> tuple[Line | Entry, str] | None:
     """The last of these lines that gives the right answer in one of the usual forms."""
     for line in reversed(lines):
-        if form := _form(line.text, truth):
+        if form := form_of(line.text, truth):
             return line, form
     return None
-
-
-def _form(text: str, truth: str) -> str:
-    """The form in which a text gives the right answer, or ""."""
-    for form, pattern in _FORMS.items():
-        found = pattern.search(text)
-        if found and _plain(found["value"]) == _plain(truth):
-            return form
-    return ""
-
-
-def _plain(value: str) -> str:
-    """
-    >>> _plain("1,200."), _plain("18")
-    ('1200', '18')
-    """
-    return value.replace(",", "").rstrip(".")

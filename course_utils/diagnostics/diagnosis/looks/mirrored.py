@@ -1,7 +1,7 @@
-"""Looks at images of a classifier that an augmentation mirrors, where labels name a side."""
+"""Looks at images of a classifier that an augmentation mirrors, where labels name a side, or where
+a label's pictures, mirrored, are those of another."""
 
 import re
-from collections import defaultdict
 from collections.abc import Mapping
 from itertools import combinations, permutations
 from typing import Any
@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from course_utils.diagnostics.batch_view.rows import unchanged
+from course_utils.diagnostics.diagnosis.measures.spread_rows import spread_out
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.loss_kind import Loss, speaks_for
@@ -65,21 +66,15 @@ def _differ(pictures: list[Tensor | None]) -> bool:
 def _told_by_pictures(subject: Subject) -> str:
     """That the mirrored mean picture of one label is the mean picture of another, in the rows of
     the evaluation; "" if not."""
-    held = getattr(subject.trainer, "eval_dataset", None)
-    if not hasattr(held, "__getitem__") or not hasattr(held, "__len__"):
+    batch = spread_out(subject.trainer, getattr(subject.trainer, "eval_dataset", None), HELD)
+    found = batch if isinstance(batch, Mapping) else {}
+    images, labels = (found.get(name) for name in ("pixel_values", "labels"))
+    if not isinstance(images, Tensor) or not isinstance(labels, Tensor) or labels.dim() != 1:
         return ""
-    by_label: dict[int, list[Tensor]] = defaultdict(list)
-    with unchanged(held, subject.trainer.data_collator):
-        for n in range(min(HELD, len(held))):
-            row = held[n]
-            image, label = _image(row), row.get("labels", row.get("label"))
-            if image is not None and isinstance(label, int | Tensor):
-                by_label[int(label)].append(image)
-    shapes = {one.shape for some in by_label.values() for one in some}
-    if len(shapes) != 1 or not 1 < len(by_label) <= MOST:
+    whole, classes = images.float().mean(0), labels.unique().tolist()
+    if not 1 < len(classes) <= MOST:
         return ""
-    whole = torch.stack([one for some in by_label.values() for one in some]).mean(0)
-    means = {y: torch.stack(some).mean(0) - whole for y, some in by_label.items() if len(some) > 3}
+    means = {y: images[labels == y].float().mean(0) - whole for y in classes}
     level = whole.flip(-1) - whole
     for one, other in permutations(means, 2):
         mirror = means[one].flip(-1) + level

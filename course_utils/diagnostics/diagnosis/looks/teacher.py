@@ -38,7 +38,7 @@ def look_at_teacher(subject: Subject, sheet: Sheet) -> None:
 
 def drawn_teachers(subject: Subject) -> list[tuple[str, nn.Module]]:
     """The teachers with nothing in them, but for those that begin as copies of their student."""
-    known = [*_teachers(subject), *_of_classes(subject)]
+    known = _teachers(subject, Loss.NEXT_TOKEN, Loss.ROWS)
     return [
         (name, one)
         for name, one in known
@@ -49,7 +49,7 @@ def drawn_teachers(subject: Subject) -> list[tuple[str, nn.Module]]:
 @speaks_for(Loss.NEXT_TOKEN)
 def look_at_student(subject: Subject, sheet: Sheet) -> None:
     """Behind a run: the student's next tokens beside the teacher's there, and one place on."""
-    for name, teacher in _teachers(subject):
+    for name, teacher in _teachers(subject, Loss.NEXT_TOKEN):
         learnt = _learnt(subject.batch) != IGNORED
         both_BT = learnt[:, 1:-1] & learnt[:, 2:]  # behind the last token a teacher says anything
         with evaluated(subject.model), evaluated(teacher):
@@ -85,16 +85,10 @@ def _is_copy(teacher: nn.Module, model: nn.Module) -> bool:
     )
 
 
-def _teachers(subject: Subject) -> list[tuple[str, nn.Module]]:
-    """Language models that the Trainer holds as its teacher, where rows are there to ask them."""
+def _teachers(subject: Subject, *kinds: Loss) -> list[tuple[str, nn.Module]]:
+    """Models of these kinds that the Trainer holds as its teacher, where rows are there to ask."""
     held = subject.held_models.items() if has_ids(subject.batch) else ()
-    return [(n, one) for n, one in held if "teacher" in n and head_of(one) is Loss.NEXT_TOKEN]
-
-
-def _of_classes(subject: Subject) -> list[tuple[str, nn.Module]]:
-    """Classifiers that the Trainer holds as its teacher."""
-    held = subject.held_models.items() if has_ids(subject.batch) else ()
-    return [(n, one) for n, one in held if "teacher" in n and head_of(one) is Loss.ROWS]
+    return [(n, one) for n, one in held if "teacher" in n and head_of(one) in kinds]
 
 
 def _guess(model: nn.Module, batch: dict[str, Tensor]) -> tuple[float, int, str]:

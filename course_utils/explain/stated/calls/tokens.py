@@ -10,6 +10,7 @@ from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.code import bound, calls, name_of, statements
 from course_utils.explain.paste.entries import plain_number
 from course_utils.explain.paste.log import Log, finite
+from course_utils.explain.paste.sampled_at import sampled_at
 from course_utils.explain.stated.calls.given import SHOWN
 
 _CODE = re.compile(r"generate\(|softmax|cross_?entropy|CrossEntropy|chat_template|truncat", re.I)
@@ -131,11 +132,10 @@ def _undivided(beside: Beside) -> Iterator[Finding]:
     """A sampler with a temperature or top_p, and a policy's log_softmax of the bare logits."""
     if not beside.matching(_POLICY) or beside.matching(_DIVIDED):
         return
-    drawn, scored, held, within = None, None, {}, ""
+    drawn, scored, held, within = None, None, _of_settings(beside), ""
     for line, statement in statements(beside):
         within = statement.name if isinstance(statement, ast.FunctionDef) else within
         held |= {name_of(a).lower(): b for a, b in bound(statement) if isinstance(b, ast.Constant)}
-        held |= _of_settings(beside)
         how = "" if _OF_EVALUATION.search(f"{within} {line.text}") else _sampled(statement, held)
         drawn = drawn or ((line, how) if how else None)
         if any(_SCORES.search(name_of(one.func)) for one in calls(statement)):
@@ -147,9 +147,9 @@ def _undivided(beside: Beside) -> Iterator[Finding]:
 
 
 def _of_settings(beside: Beside) -> dict[str, ast.expr]:
-    """Temperature and top_p as a file of settings gives them, for code that reads them there."""
-    found = {name: beside.printed(name) for name in ("temperature", "top_p")}
-    return {name: ast.Constant(one.number) for name, one in found.items() if one is not None}
+    """The temperature that a file of settings gives, for code that reads it there."""
+    one = sampled_at(beside)
+    return {"temperature": ast.Constant(one.number)} if one is not None else {}
 
 
 def _sampled(statement: ast.stmt, held: dict[str, ast.expr]) -> str:

@@ -58,12 +58,8 @@ def packed_without_bounds(beside: Beside, log: Log) -> Iterator[Finding]:
         or log.kind() in ("policy", "preference")
     ):
         return
-    attention, measured = (
-        beside.matching(_ATTENTION),
-        [
-            *(*_by_place(beside), *_swapped(beside), *_changed(beside)),
-        ],
-    )
+    attention = beside.matching(_ATTENTION)
+    measured = [*_by_place(beside), *_swapped(beside), *_changed(beside)]
     if not measured and (attention is None or not beside.matching(_SAYS_SO)):
         return  # a prompt and its reply are joined as well
     proof = [one[0].says for one in (joins, ones)]

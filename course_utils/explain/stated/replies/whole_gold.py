@@ -7,6 +7,7 @@ from itertools import pairwise
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import Entry, Line, place
+from course_utils.explain.paste.final_answers import FORMS, form_of, plain
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.numbers import said
 
@@ -14,12 +15,6 @@ _TRUTH = re.compile(
     r"(?:\[|\bmetadata\.|^\W*)"
     r"(?:ground[_ ]?truth|gold\w*|solution|target|expected|reference|answer)\W{1,3}(?P<text>.*)$",
     re.IGNORECASE,
-)
-_ENDS_IN = re.compile(r"####\s*\$?(?P<value>-?\d[\d.,/]*)")
-_GIVES = (
-    re.compile(r"\\boxed\{\s*\$?(?P<value>-?\d[\d.,/]*)\s*\}"),
-    re.compile(r"<answer>\s*\$?(?P<value>-?\d[\d.,/]*)"),
-    _ENDS_IN,
 )
 _EXTRACTED = re.compile(r"^\W*(?:extracted|parsed)\b\W*(?P<value>-?\d[\d.,/]*)?\W*$", re.IGNORECASE)
 _NUMBER = re.compile(r"^\W{0,2}(?P<value>-?\d[\d.,/]*)\W{0,2}$")
@@ -30,6 +25,7 @@ _STORED = re.compile(
     re.IGNORECASE,
 )
 _OF_RIGHT = re.compile(r"correct|accura|exact|answer|match|solv", re.IGNORECASE)
+SOLUTION = "#### ..."  # the form of the end of a worked solution
 WORDS, NEAR, LONG = 3, 18, 12  # of a solution; lines to its reply; lines that it may have
 SURE = 9.0
 WHOLE = (
@@ -82,7 +78,7 @@ def _value_of(lines: list[Line | Entry]) -> str:
         before, mark, _ = text.partition("####")
         words += len(re.findall(r"[A-Za-z]{3,}", before))
         if mark:
-            found = _ENDS_IN.search(text)
+            found = FORMS[SOLUTION].search(text)
             return found["value"].rstrip(".") if found and words >= WORDS else ""
     return ""
 
@@ -93,20 +89,11 @@ def _reply(lines: list[Line | Entry], number: int, value: str) -> Line | Entry |
     for line, below in pairwise([*near, Line("line 0", "")]):
         if _TRUTH.search(line.text) and "####" in line.text:
             continue
-        forms = _GIVES[:2] if place(line) > place(lines[number]) else _GIVES
-        for form in forms:
-            if (found := form.search(line.text)) and _same(found["value"], value):
-                return line
+        form = form_of(line.text, value)
+        if form and not (form == SOLUTION and place(line) > place(lines[number])):
+            return line
         if found := _EXTRACTED.match(line.text):
             told = found["value"] or (n["value"] if (n := _NUMBER.match(below.text)) else "")
-            if told and _same(told, value):
+            if told and plain(told) == plain(value):
                 return line
     return None
-
-
-def _same(one: str, other: str) -> bool:
-    """
-    >>> _same("1,200.", "1200"), _same("18", "8")
-    (True, False)
-    """
-    return one.replace(",", "").rstrip(".") == other.replace(",", "").rstrip(".")

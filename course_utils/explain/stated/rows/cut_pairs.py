@@ -71,6 +71,9 @@ _EQUAL = re.compile(
 )
 _DIFFERENCES = re.compile(r"^\W*(?:tensor\()?\[(?P<items>-?\d+\.\d+(?:,\s*-?\d+\.\d+){5,})\]")
 _MESSAGES = re.compile(r"\[['\"](system|user|assistant|tool)['\"], ?(\d+)\]")
+_THREE = re.compile(r"^\W*\d[\d,]*\s+(\d[\d,]*)\s+\d[\d,]*\W*$")
+_MEDIAN = re.compile(r"\bp\d{1,2}\s+(?:p50|median)\s+p\d{1,2}\b", re.IGNORECASE)
+HEAD = 8  # lines above
 CHARACTERS = 5  # of a token, at the most
 FEW_PAIRS, MOST, NEAR = 4, 0.6, 5e-3  # rows of scores; of them; of ln 2
 PAIRS_CUT = (
@@ -120,7 +123,9 @@ def cut_pairs(beside: Beside, log: Log) -> Iterator[Finding]:
         *(*_equal_scores(beside), *_told_equal(beside), *_differ_by_nothing(beside)),
         *(*_are_ties(log), *_middle_margin(beside, log), *_of_nothing(log)),
     ]
-    forks = _above(beside, limit, _FORKS) or _forks_behind(beside)
+    forks, own = _above(beside, limit, _FORKS), beside.printed("max_reply_length")
+    if not forks and (forks := _forks_behind(beside, own)):
+        limit = own
     long = forks or (None if _keeps_room(beside, limit) else _long_prompts(beside, limit))
     if long is None and alike:
         yield from _few_fit(beside, limit, alike)
@@ -153,20 +158,16 @@ def _by_characters(beside: Beside, limit: Setting, alike: list[str]) -> Iterator
         return
 
 
-def _forks_behind(beside: Beside) -> tuple[Line, str, float] | None:
-    """Where the replies first differ, if that is behind the limit of a reply: in words, and the
-    numbers below them."""
-    own = beside.printed("max_reply_length")
-    for line, below in pairwise(beside.words):
-        numbers = re.findall(r"(?<![\w.])\d[\d,]*", below.text)
-        if (
-            own
-            and _FORKS.search(line.text)
-            and len(numbers) == 3
-            and not below.text.strip(" ,.\t0123456789")
-        ):
-            middle = plain_number(numbers[1])
-            if middle > (own.number or 0):
+def _forks_behind(beside: Beside, own: Setting | None) -> tuple[Line, str, float] | None:
+    """Where the replies first differ, if that is behind the limit of a reply: in words, with the
+    numbers below them, under a head of which the middle one is the median."""
+    lines = beside.words if own is not None and own.number else []
+    for number, (line, below) in enumerate(pairwise(lines)):
+        found = _THREE.match(below.text) if _FORKS.search(line.text) else None
+        above = lines[max(0, number - HEAD) : number]
+        if found and any(_MEDIAN.search(one.text) for one in above):
+            middle = plain_number(found[1])
+            if middle > own.number:
                 return below, "p50", middle
     return None
 

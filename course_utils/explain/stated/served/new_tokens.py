@@ -90,15 +90,16 @@ LEFT = (
     "model can neither read these tokens nor write them"
 )
 BY_CHANCE = (
-    "tokens were added, and the adapter trains neither their rows of the embedding nor those of "
-    "the head: both stay as they were drawn, all but the same for the two, so that the model "
+    "tokens were added, and neither their rows of the embedding nor those of the head are "
+    "trained: both stay as they were drawn, all but the same for the two, so that the model "
     "learns where one of them comes and cannot learn which: each has half of the probability, at "
     "any rank and with any number of rows"
 )
 ALIKE = ". They are still all alike, so that it cannot tell them apart"
 TRAIN = (
     "modules_to_save=['embed_tokens', 'lm_head'] or trainable_token_indices in LoraConfig "
-    "(LLaMA-Factory additional_target, axolotl lora_modules_to_save), with both tables where they "
+    "(LLaMA-Factory additional_target, axolotl lora_modules_to_save; without an adapter leave both "
+    "unfrozen), with both tables where they "
     "are not tied; or spell the marks with tokens that the model knows"
 )
 
