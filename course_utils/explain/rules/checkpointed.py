@@ -27,7 +27,7 @@ _COUNTS = tuple(  # with whether it counts those that stand
         rf"(?P<all>\d+) {_WHO}(?: \w+)?[,;:(]\W*(?:only )?(?P<few>\d+) (?:\w+ )?{what}\b",
     )
 )
-_ASKS = re.compile(r"(?=.*\blen\()(?=.*(?:\bsum\(|count_nonzero))")
+_ASKS = re.compile(r"^(?=.*\blen\()(?=.*(?:\bsum\(|count_nonzero))")
 _ASKS_STILL = re.compile(r"== ?0|< ?1e-|\bis None|\bnot \w+\.(?:any|count_nonzero)")
 _ANSWER = re.compile(r"^\W*(?:Out ?\[\d+\]:?)?\s*\(?(\d+), (\d+)\)?\s*$")
 _ADAPTER = re.compile(r"lora|adapter", re.IGNORECASE)

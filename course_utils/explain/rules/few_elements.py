@@ -19,7 +19,7 @@ from course_utils.explain.stated.steps.rounded import (
 )
 
 _HEAD_OF_CHANGES = re.compile(
-    r"(?=.*\b(?:elements?|numel|params?|parameters?|tensors?|size|name|module|layer|weight)\b)"
+    r"^(?=.*\b(?:elements?|numel|params?|parameters?|tensors?|size|name|module|layer|weight)\b)"
     r".*(?:(?:\b|_)(?:changed|differ\w*|updated|moved|touched|not equal|(?P<kept>unchanged|"
     r"identical|(?:bit-?(?:wise)? ?)?equal|same))\b|!=|\u2260)",
     re.IGNORECASE,
@@ -36,7 +36,7 @@ _TOLD = re.compile(
     re.IGNORECASE,
 )
 _ASKED = re.compile(
-    r"(?=.*(?:!=|\.ne\(|\bnot_equal\(|\bisclose\(|\w*changed\b|\bn?_?diff\w*))"
+    r"^(?=.*(?:!=|\.ne\(|\bnot_equal\(|\bisclose\(|\w*changed\b|\bn?_?diff\w*))"
     r"(?=.*(?:\.mean\(|\.sum\(.*/|numel|\blen\(|\.size\b|\bfrac\w*\(|"
     r"\b(?:\w*changed|\w*diff\w*) ?/ ?\w))",
     re.IGNORECASE,

@@ -12,7 +12,7 @@ from course_utils.explain.paste.entries import MAX_QUOTE, Line
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.stated.steps.rounded import KEEP_FLOAT32, LARGER_HIDES
 
-_ASKED = re.compile(r"(?=.*dtype\b)(?:.*\boptim\w*\.(?:param_groups|state)\b|.*\bexp_avg\w*\b)")
+_ASKED = re.compile(r"^(?=.*dtype\b)(?:.*\boptim\w*\.(?:param_groups|state)\b|.*\bexp_avg\w*\b)")
 _BFLOAT16 = re.compile(r"^\W*(?:torch\.)?bfloat16\b(?!.*float32)")
 _OF_CHANGES = re.compile(
     r"\b(?:share|part|fraction|percent\w*|how many)\b.*\b(?:elements?|weights?|values?|entries)\b"

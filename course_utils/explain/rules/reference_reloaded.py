@@ -52,11 +52,12 @@ FROM_THE_FIRST = (
 
 def reference_of_the_resume(log: Log, beside: Beside) -> Finding | None:
     """The kl falls back to where it began, more than once or at a resume; nothing else jumps."""
-    if beside.matching(_ON_PURPOSE):
+    falls = _falls(log)
+    if not falls or beside.matching(_ON_PURPOSE):
         return None
-    falls, code = _falls(log), _in_code(beside)
+    code = _in_code(beside)
     passed, resumed = beside.matching(_FROM_CHECKPOINT), beside.matching(_RESUMED)
-    if not falls or not (resumed or passed) or not (code or len(falls) > 1):
+    if not (resumed or passed) or not (code or len(falls) > 1):
         return None
     proof = [
         f"{said(before, 'kl')} at {before.where}, {said(after, 'kl')} at {after.where}"

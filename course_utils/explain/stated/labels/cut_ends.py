@@ -46,7 +46,7 @@ _OVER_PART = re.compile(
     r"[^\d\n%]{0,30}?[:=(,]?\s*(?P<part>\d{1,3}(?:\.\d+)?) ?%",
     re.IGNORECASE,
 )
-_ASKS_OVER = re.compile(r"(?=.*\b(?:mean|len)\().*(?:>|\.gt\()\s*(?P<limit>\d{3,6})\b")
+_ASKS_OVER = re.compile(r"^(?=.*\b(?:mean|len)\().*(?:>|\.gt\()\s*(?P<limit>\d{3,6})\b")
 _SHARE = re.compile(r"^\W*(?:np\.\w+\()?(?P<part>0?\.\d+|1\.0)\W*$")
 _SENTENCE = re.compile(r"(?<=[.;!?])\s+")
 _DEFAULTS = (  # of a limit that nothing sets: its name, its value, and what shows the trainer

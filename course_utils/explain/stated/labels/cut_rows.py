@@ -16,7 +16,7 @@ _NO_LABEL = re.compile(
     re.IGNORECASE,
 )
 _ASKS_LENGTHS = re.compile(
-    r"(?=.*\bmin\()(?=.*\bmax\()(?=.*(?:input_ids|\blen\w*|\b[lL]\b))", re.IGNORECASE
+    r"^(?=.*\bmin\()(?=.*\bmax\()(?=.*(?:input_ids|\blen\w*|\b[lL]\b))", re.IGNORECASE
 )
 _REMOVED = re.compile(
     r"[Rr]emoved (\d[\d,]*) out of (\d[\d,]*) (?:samples|rows|examples).{0,40}labels were -100"

@@ -82,8 +82,10 @@ def not_masked(beside: Beside, log: Log) -> Iterator[Finding]:
     """Labels of prepared rows in a type without -100, which the code writes into them."""
     for line in (line for line in beside.words):
         found = _COLUMN.search(line.text)
+        if not found or not _PREPARED.search(line.text):
+            continue
         masks = beside.matching(_MASKS) or _of_steps(beside, log)
-        if not found or not _PREPARED.search(line.text) or not masks:
+        if not masks:
             continue
         kind = found["kind"]
         why = CAST.format(kind=kind, value=BECOMES.get(kind, "a large number"))

@@ -88,10 +88,12 @@ def another_end(beside: Beside, _log: Log) -> Iterator[Finding]:
         names += [answer["token"]] if answer["token"] else []
         numbers += [answer["id"]] if answer["id"] else []
     stops = _last(beside, _STOPS) or _last(beside, _STOP_IDS) or _last_answer(beside)
-    runs_on = beside.matching(_RUNS_ON) or complained(beside)
     written, learnt = _written(beside), _learnt(beside)
     end = written or learnt
-    if end is None or stops is None or not (runs_on or written):
+    if end is None or stops is None:
+        return
+    runs_on = beside.matching(_RUNS_ON) or complained(beside)
+    if not runs_on and not written:
         return
     other, stop = stops
     ids = {int(one) for found in numbers for one in re.findall(r"\d+", found)}

@@ -73,9 +73,9 @@ def rows_without_label(beside: Beside, log: Log) -> Iterator[Finding]:
     for line, below in pairwise(lines):
         answer = _NUMBER.match(below.text) if _COUNTS.search(line.text) else None
         bare = int(plain_number(answer[1])) if answer else 0
-        rows = beside.matching(_ROWS)
+        rows = beside.matching(_ROWS) if bare else None
         number = int(plain_number(_ROWS.search(rows[1])[1])) if rows else 0
-        if not bare or not MANY * number < bare <= number:
+        if not rows or not MANY * number < bare <= number:
             continue
         proof = [f"{below.where} answers {bare} to {line.text.strip()[:MAX_QUOTE]}"]
         proof.append(f"{rows[0].where} says: {rows[1]}")

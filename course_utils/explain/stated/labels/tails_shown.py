@@ -24,7 +24,7 @@ _GENERATED = re.compile(
     r"\bprompts?(?:_\w+)?\b|\bgen\w*|\bout(?:put)?s?\b|\bpred\w*|\bsample", re.I
 )
 _ASKS_COUNT = re.compile(
-    r"(?=.*-1\]\)?(?:\.item\(\))?\s*(?:==|\bin\b))(?=.*(?:\b(?:sum|count|mean|any|len|int)\(|\+=))",
+    r"^(?=.*-1\]\)?(?:\.item\(\))?\s*(?:==|\bin\b))(?=.*(?:\b(?:sum|count|mean|any|len|int)\(|\+=))",
     re.I,
 )
 _NONE = re.compile(

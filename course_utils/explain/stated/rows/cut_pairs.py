@@ -49,8 +49,8 @@ _FEW_FIT = re.compile(
 )
 _BY_LENGTH = re.compile(r"max_?len|\blen\w*\b|\blimit\b|\btokens\b", re.IGNORECASE)
 _NAMES_BOTH = re.compile(
-    r"(?=.*chosen)(?=.*reject)|(?=.*\bgood\b)(?=.*\bbad\b)|(?=.*\bbetter\b)(?=.*\bworse\b)|"
-    r"(?=.*\bwinner\b)(?=.*\bloser\b)",
+    r"^(?:(?=.*chosen)(?=.*reject)|(?=.*\bgood\b)(?=.*\bbad\b)|"
+    r"(?=.*\bbetter\b)(?=.*\bworse\b)|(?=.*\bwinner\b)(?=.*\bloser\b))",
     re.IGNORECASE,
 )
 _TWO_SCORES = re.compile(r"^[^\w-]*(-?\d+\.\d{2,})\s+(-?\d+\.\d{2,})\W*$")

@@ -48,12 +48,12 @@ _TRAINS_TABLE = re.compile(
     re.IGNORECASE,
 )
 _ASKS_TABLE = re.compile(
-    r"(?=.*(?:get_(?:in|out)put_embeddings|embed_tokens|\bwte\b|lm_head))(?=.*requires_grad)", re.I
+    r"^(?=.*(?:get_(?:in|out)put_embeddings|embed_tokens|\bwte\b|lm_head))(?=.*requires_grad)", re.I
 )
 _LOADS = re.compile(r"\bPeftModel\w*\.from_pretrained\(|\.load_adapter\(")
-_ASKS_CHANGE = re.compile(r"(?=.*(?:\.abs\(\)|norm\())(?=.*(?:\[-\d+:\]|new|row|emb))")
+_ASKS_CHANGE = re.compile(r"^(?=.*(?:\.abs\(\)|norm\())(?=.*(?:\[-\d+:\]|new|row|emb))")
 _TOLD_NO_CHANGE = re.compile(
-    r"(?=.*\b(?:embed\w*|rows?|lm_head|wte)\b).*(?:\|[^|]*\s-\s[^|]*\||\b(?:change\w*|moved?|delta|diff\w*)\b)"
+    r"^(?=.*\b(?:embed\w*|rows?|lm_head|wte)\b).*(?:\|[^|]*\s-\s[^|]*\||\b(?:change\w*|moved?|delta|diff\w*)\b)"
     r"[^\d]{0,20}(?:0\.0+(?:e[+-]?0+)?\W*)+$",
     re.IGNORECASE,
 )

@@ -24,7 +24,7 @@ _HEAD_IS_TRAINED = re.compile(
     r"modules_to_save\b['\"]?\s*[:=].*\blm_head\b|additional_target\b.*\blm_head\b"
 )
 _APART = re.compile(
-    r"(?=.*\blm_head\b)(?=.*\b(?:embed_tokens|wte|get_input_embeddings)\b)"
+    r"^(?=.*\blm_head\b)(?=.*\b(?:embed_tokens|wte|get_input_embeddings)\b)"
     r".*(?:torch\.(?:equal|allclose)\(|\.max\(\)|\.norm\(\)|data_ptr)"
 )
 _HEAD_DIFFERS = re.compile(  # an answer to a comparison of all weights

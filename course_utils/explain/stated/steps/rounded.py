@@ -24,7 +24,7 @@ FLOAT32_KEPT = re.compile(
     re.IGNORECASE,
 )
 _STATE_SIZE = re.compile(r"optim.*?\s(?P<size>\d+(?:\.\d+)?)\s*(?P<unit>[MG])(?:i?B)?\s*$", re.I)
-_WHOLE_SIZE = re.compile(r"(?=.*weights?\b)(?=.*\b(?:optim\w*|adam)\b)", re.IGNORECASE)
+_WHOLE_SIZE = re.compile(r"^(?=.*weights?\b)(?=.*\b(?:optim\w*|adam)\b)", re.IGNORECASE)
 _OF_RUN = re.compile(r"(?P<who>\b\w+)[ :=]+(?P<size>\d+(?:\.\d+)?) ?(?P<unit>[MG])(?P<i>i?)B\b")
 _WEIGHTS = re.compile(r"\b(\d+(?:\.\d+)?) ?(?:B|billion) (?:param|weights)", re.IGNORECASE)
 _RATE = re.compile(r"^(?:lr|learning[ _]rate)$", re.IGNORECASE)
