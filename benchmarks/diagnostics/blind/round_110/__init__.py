@@ -1,0 +1,1 @@
+"""Round 110: 15 posts alone, by one author."""
