@@ -1,0 +1,1 @@
+"""Round 112: 15 posts alone, by one author."""
