@@ -53,7 +53,8 @@ test: $(INSTALLED)-test
 	  solutions/*.ipynb $(ROOMS)
 
 seconds: $(INSTALLED)-test
-	$(PYTEST) --measure $(or $(ONLY),$(ROOMS))
+	$(PYTEST) --measure all $(or $(ONLY),$(ROOMS))
+	$(PYTEST) --measure rest $(or $(ONLY),$(ROOMS))
 
 prove: $(INSTALLED)-test
 	$(BIN)/python -m tests.prove $(if $(PART),--part $(PART)) $(ONLY)

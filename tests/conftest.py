@@ -9,13 +9,14 @@ import json
 import os
 import signal
 import subprocess
+from collections import defaultdict
 from pathlib import Path
 
 import by_lesson
 import pytest
 from lab_server import browser_page, fresh_course, lab_on
 from site_server import served, site_in
-from whole import IS_WHOLE, SECONDS, SLOW, measured, slow_ones
+from whole import IS_WHOLE, RUNS_OF_LESSONS, SECONDS, SLOW, measured, slow_ones
 from xdist.workermanage import NodeManager
 
 from course_utils.commands import main as course
@@ -36,7 +37,7 @@ collect_ignore = [
 ]  # imported as tests.answers, and by every process
 
 LEFT: dict[str, int] = {}  # how many cases each test leaves to `make prove`
-TOOK: dict[str, float] = {}  # seconds of each slow test of this run
+TOOK: dict[str, float] = defaultdict(float)  # seconds of each test of this run
 RAN: set[str] = set()  # the tests that ran, and their files
 
 
@@ -48,7 +49,11 @@ def pytest_xdist_make_scheduler(config, log):
 
 def pytest_addoption(parser):
     parser.addoption("--lesson", help="only the tests of this lesson; none: those of no lesson")
-    parser.addoption("--measure", action="store_true", help="also slow tests; keep their seconds")
+    parser.addoption(
+        "--measure",
+        choices=("all", "rest"),
+        help="keep the seconds of slow tests: of all, or of what would be run",
+    )
 
 
 def pytest_configure(config):
@@ -66,7 +71,7 @@ def pytest_collection_modifyitems(config, items):
         for given in (given for mark in item.iter_markers("parametrize") for given in mark.args):
             if num_left := getattr(given, "num_left", 0):
                 LEFT[item.nodeid.partition("[")[0]] = num_left
-    if not IS_WHOLE and not config.getoption("measure", None):
+    if not IS_WHOLE and config.getoption("measure", None) != "all":
         _leave_slow_ones(config, items)
 
 
@@ -84,8 +89,9 @@ def _leave_slow_ones(config, items):
 
 def pytest_runtest_logreport(report):
     RAN.update((report.nodeid, report.nodeid.partition("::")[0]))
-    if report.when == "call" and report.duration > SLOW and report.nodeid.startswith("tests/"):
-        TOOK[report.nodeid] = round(report.duration, 1)
+    may_be_left = report.nodeid.startswith(RUNS_OF_LESSONS) and report.when == "setup"
+    if report.nodeid.startswith("tests/") and (report.when == "call" or may_be_left):
+        TOOK[report.nodeid] += report.duration
 
 
 def pytest_collection_finish():
@@ -97,12 +103,21 @@ def pytest_collection_finish():
 
 def pytest_sessionfinish(session):
     getattr(session.config, "workeroutput", {})["left"] = LEFT
-    if session.config.getoption("measure", None) and not hasattr(session.config, "workerinput"):
-        files = {nodeid: nodeid.partition("::")[0] for nodeid in measured()}
-        is_part = bool(session.config.option.keyword)  # of each file: its other tests keep theirs
-        others = {n: s for n, s in measured().items() if (n if is_part else files[n]) not in RAN}
-        kept = {n: s for n, s in others.items() if Path(files[n]).exists()}
-        SECONDS.write_text(json.dumps(dict(sorted((kept | TOOK).items())), indent=1) + "\n")
+    wanted = session.config.getoption("measure", None)
+    if wanted and not hasattr(session.config, "workerinput"):
+        _keep_seconds(of_rest=wanted == "rest", is_part=bool(session.config.option.keyword))
+
+
+def _keep_seconds(*, of_rest: bool, is_part: bool) -> None:
+    """Write the slow tests of this run; those of the rest stand beside all that is known."""
+    slow = {nodeid: round(took, 1) for nodeid, took in TOOK.items() if took > SLOW}
+    files = {nodeid: nodeid.partition("::")[0] for nodeid in measured()}
+    known = {n: s for n, s in measured().items() if Path(files[n]).exists()}
+    if of_rest:
+        found = slow | known
+    else:  # of a part of each file the other tests keep theirs
+        found = {n: s for n, s in known.items() if (n if is_part else files[n]) not in RAN} | slow
+    SECONDS.write_text(json.dumps(dict(sorted(found.items())), indent=1) + "\n")
 
 
 def pytest_testnodedown(node):

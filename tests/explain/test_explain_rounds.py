@@ -211,6 +211,9 @@ NAMED = {
     "round_106/07_log": "pairs_alike",
     "round_108/03_log": "fp16_overflow",
     "round_108/10_log": "proxy_rises_alone",
+    "round_110/14_log": "proxy_rises_alone",
+    "round_112/07_log": "pairs_alike",
+    "round_112/15_log": "proxy_rises_alone",
 }
 ACCUSED_OF_NOTHING = (
     "round_64/04_log",
@@ -294,6 +297,9 @@ SAYS = {
     "round_102/05_log": "the server is told to use that of <|start_header_id|>",
     "round_104/04_log": "the code takes message [0] of both lists",
     "round_104/13_log": "takes a step for each process",
+    "round_110/06_log": "from 0.00013 on the steps break",
+    "round_110/09_log": "prepared for k-bit training behind get_peft_model",
+    "round_112/04_log": 'the replies are of the role "bot", and only "assistant" is trained',
 }
 
 

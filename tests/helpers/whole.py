@@ -22,7 +22,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import Path
 
 IS_WHOLE = bool(os.environ.get("PROVE"))
-SLOW = 0.3  # seconds of one test, without its fixtures
+SLOW = 0.3  # seconds of one test; its fixtures count where it is about the runs of a lesson
 RUNS_OF_LESSONS = "tests/reproductions/test_lesson_"
 SECONDS = Path(__file__).with_name("seconds.json")  # of each slow test
 

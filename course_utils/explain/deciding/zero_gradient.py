@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line
+from course_utils.explain.paste.entries import MAX_QUOTE, Entry, Line, place
 from course_utils.explain.paste.log import Log
 from course_utils.explain.paste.usual_words import NO_INPUT_HAS_GRADIENT
 
@@ -81,6 +81,14 @@ FROZEN_AGAIN = (
     "count the trainable parameters after the trainer is built; pass the plain model and "
     "peft_config=LoraConfig(...), so that the trainer wraps it, or take a newer TRL",
 )
+PREPARED_LAST = (
+    "no gradient arrives: the model is prepared for k-bit training behind get_peft_model, and "
+    "prepare_model_for_kbit_training sets requires_grad=False for every weight of what it is "
+    "given, those of the adapter too; what was printed before it does not show it",
+    "prepare_model_for_kbit_training of the quantised model first, and get_peft_model of what it "
+    "returns; or pass the plain model and peft_config=LoraConfig(...). Count the trainable "
+    "parameters after the trainer is built",
+)
 OF_IMAGES_ALONE = (
     "no gradient arrives: the adapter sits in the tower of the images alone (the names that it was "
     "given are modules of this tower, and of no layer of the language model), and no row has an "
@@ -94,10 +102,12 @@ NOT_SEEN = "the freezing itself is not in the log; requires_grad after the train
 
 def lost(one: Finding, beside: Beside, log: Log) -> Finding:
     """What the text says of a gradient of 0: a frozen adapter, an engine, or nothing at all."""
-    if one.why:
+    prepared_last = [] if any(log.values("grad_norm")) else _prepared_last(beside)
+    if one.why and not prepared_last:
         return _with_what_ran_before(one, beside, log)
     for found, (why, advice), untold in (
         (_of_images_alone(beside), OF_IMAGES_ALONE, ""),
+        (prepared_last, PREPARED_LAST, ""),
         (_frozen_again(beside), FROZEN_AGAIN, NOT_SEEN),
         (_loaded_frozen(beside), LOADED_FROZEN, NOT_SEEN),
         (_of(beside, NO_INPUT_HAS_GRADIENT), NOT_REACHED, ""),
@@ -129,6 +139,14 @@ def _of_images_alone(beside: Beside) -> list[tuple[Line, str]]:
     if not names or none is None or not all(_OF_TOWER.search(name) for _, name in names):
         return []
     return [names[0], none]
+
+
+def _prepared_last(beside: Beside) -> list[tuple[Line, str]]:
+    """The adapter, and below it what prepares the model that has it, with nothing that thaws it."""
+    wrapped, prepared = beside.matching(_WRAPPED), beside.matching(_PREPARED)
+    if not wrapped or not prepared or beside.matching(_TRAINABLE):
+        return []
+    return [wrapped, prepared] if place(wrapped[0]) < place(prepared[0]) else []
 
 
 def _frozen_again(beside: Beside) -> list[tuple[Line, str]]:

@@ -28,7 +28,9 @@ EVALUATES = re.compile(  # the head of a table of checkpoints
     re.IGNORECASE,
 )
 JUDGED = re.compile(r"\breward\s*[:=]\s*-?[\d.]+(?:\s*/\s*\d+)?\s+-?[\d.]+\s*$", re.IGNORECASE)
-NO_KL = re.compile(r"\b(?:beta|kl_coef)\b\W*(?:is|=|:)?\W*0(?:\.0+)?(?![\d.])", re.IGNORECASE)
+NO_KL = re.compile(
+    r"\b(?:beta|(?:init_)?kl_coef)\b\W*(?:is|=|:)?\W*0(?:\.0+)?(?![\d.])", re.IGNORECASE
+)
 WEIGHS_KL = re.compile(
     r"\b(?:beta|kl_coef|kl_loss_coef)['\"]?\s*[:=]\s*['\"]?(?!0(?:\.0*)?(?![\d.]))\d", re.IGNORECASE
 )

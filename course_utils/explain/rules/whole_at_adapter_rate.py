@@ -30,8 +30,8 @@ _SMALL = re.compile(
 )
 HIGH, FEWEST, TIMES, ENDS = 8e-5, 5, 1.4, 1.1  # a rate; entries; times the loss of the start
 BROKEN = (
-    "the learning rate is one for adapters (1e-4 and more) and the whole model is trained: at "
-    "{rate:.2g} the steps break what the model knew. The loss climbs from {low:.4g} to "
+    "the learning rate is one for adapters (1e-4 and more) and the whole model is trained: from "
+    "{rate:.2g} on the steps break what the model knew. The loss climbs from {low:.4g} to "
     "{high:.4g}, and what it falls by afterwards is learnt anew, to {last:.4g}"
 )
 LOWER = (
@@ -55,6 +55,8 @@ def whole_model_at_an_adapters_rate(log: Log, beside: Beside) -> Finding | None:
     risen = [e.numbers.get("learning_rate", 0.0) for e, _ in series[: top + 1]]
     if max(risen) < HIGH:
         return None
+    bottom = next(n for n, (e, _) in enumerate(series) if e is low)
+    broke = next(e for e, loss in series[bottom:] if loss >= TIMES * least)
     shown = [
         ("loss", "learning_rate") if "learning_rate" in e.numbers else ("loss",)
         for e in (low, peak)
@@ -65,8 +67,10 @@ def whole_model_at_an_adapters_rate(log: Log, beside: Beside) -> Finding | None:
         f"{last:.4g} at the end",
         *_norms(log),
     )
-    why = BROKEN.format(rate=max(rates), low=least, high=high, last=last)
-    return Finding("rate_too_high", 7.6, peak, proof, why=why, advice=LOWER)
+    why = BROKEN.format(
+        rate=broke.numbers.get("learning_rate", max(rates)), low=least, high=high, last=last
+    )
+    return Finding("rate_too_high", 7.6, broke, proof, why=why, advice=LOWER)
 
 
 def _loss(pair: tuple) -> float:

@@ -36,9 +36,30 @@ _EPISODES = re.compile(r"\b(?:episodes?|steps?|iter\w*|updates?|samples)\b", re.
 _THOUSANDS = re.compile(r"(?<![\w.])(\d{1,3})k\W{1,3}(\d{1,3}(?:\.\d+)?)(?![\w.%])")  # 10k: 56
 _SHARE = re.compile(r"\bitems\b|\bproblems\b|\bquestions\b|accura|exact|\bcorrect\b", re.IGNORECASE)
 _IN_PERCENT = re.compile(r"%|\bper ?cent\b", re.IGNORECASE)
+_PREFERS_START = re.compile(
+    r"[^.\n]{0,40}\b(?:raters?|annotators?|humans?|judges?|users?|testers?|reviewers?)\b[^.\n]{0,40}\b"
+    r"(?:prefer|like|pick|choose)(?:s|red)?\b(?!n't)[^.\n]{0,20}\b(?:sft|base|start\w*|old|reference|"
+    r"initial|untrained)\b[^.\n]{0,40}",
+    re.IGNORECASE,
+)
+_WON_BY_STEP = re.compile(
+    r"(?P<before>\d+(?:\.\d+)?) ?% (?:of )?wins at (?:step|iter\w*|update) \d+,? "
+    r"(?:and |but |then )?(?P<after>\d+(?:\.\d+)?) ?% at (?:step|iter\w*|update) \d+",
+    re.IGNORECASE,
+)
 FEWEST, NEXT, HEADS = 3, 12, 3  # rows; lines behind the judge's name; those that may head them
 FALLEN = 0.67  # of its best
 SURE = 7.0
+GROWN, FAR = 5, 0.1  # times its first third; nats
+NOTHING_HOLDS = (
+    "the reward rises, and people like the replies less: with a KL coefficient of 0 nothing holds "
+    "the policy near its start, so that it finds what the reward model overrates (flattery, "
+    "length, a form) far from the replies on which that model was trained"
+)
+HOLD_IT = (
+    "a KL coefficient above 0 (0.01 to 0.05, or a target), from the last checkpoint that people "
+    "liked; and train the reward model against what the highest rewards have in common"
+)
 ADVICE = (
     "read the replies with the highest reward, and train the reward model, or harden the verifier, "
     "against what they have in common; take the checkpoint that the judge likes best, and hold the "
@@ -63,6 +84,32 @@ def judged_worse_by_step(beside: Beside, log: Log) -> Iterator[Finding]:
         *([log.no_kl.says] if log.no_kl else []),
     )
     yield Finding("proxy_rises_alone", SURE, rows[-1][0], proof, advice=ADVICE)
+
+
+def judged_worse_without_a_kl(beside: Beside, log: Log) -> Iterator[Finding]:
+    """The KL has the weight 0 and grows, the reward rises, and people like the start better."""
+    moved, kl = moves(log.values("reward")), moves(log.values("kl"))
+    if log.no_kl is None or moved is None or kl is None or moved[1] <= moved[0]:
+        return
+    worse = beside.matching(_PREFERS_START) or _fewer_wins(beside)
+    if worse is None or kl[1] < max(FAR, GROWN * abs(kl[0])):
+        return
+    line, words = worse
+    proof = (
+        log.no_kl.says,
+        f"the reward rises from {moved[0]:.3g} to {moved[1]:.3g}, and the kl from {kl[0]:.3g} to "
+        f"{kl[1]:.3g}",
+        f"{line.where} says: {words.strip()}",
+    )
+    yield Finding("proxy_rises_alone", SURE, line, proof, why=NOTHING_HOLDS, advice=HOLD_IT)
+
+
+def _fewer_wins(beside: Beside) -> tuple[Line, str] | None:
+    """Comparisons that are won less often at a later step, in a sentence."""
+    found = beside.first(_WON_BY_STEP)
+    if found is None or float(found[1]["after"]) > FALLEN * float(found[1]["before"]):
+        return None
+    return found[0], found[1][0]
 
 
 def _compared(lines: list[Line]) -> list[tuple[Line, int, float]]:

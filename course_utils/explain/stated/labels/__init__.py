@@ -36,10 +36,12 @@ from course_utils.explain.stated.labels.tails_shown import tail_without_end
 from course_utils.explain.stated.labels.tools_in_mask import tools_in_the_mask
 from course_utils.explain.stated.labels.unended_text import text_without_end
 from course_utils.explain.stated.labels.unread_key import thoughts_unread
+from course_utils.explain.stated.labels.untrained_role import role_not_trained
 
 RULES = (
     another_end,
     shown_rows,
+    role_not_trained,
     rows_one_by_one,
     prompt_again,
     joined_without_flash,

@@ -54,7 +54,7 @@ def shown_rows(beside: Beside, _log: Log) -> Iterator[Finding]:
         return
     bare = [line for line, row in rows if all(label == IGNORED for _, label, _ in row)]
     if len(bare) == len(rows):
-        said = f"{bare[0].where}: every label is {IGNORED}, in all {len(rows)} rows that are shown"
+        said = f"{bare[0].where}: every label is {IGNORED}, and so in all that is shown of the rows"
         yield Finding("labels_masked", SHOWS, bare[0], (said,))
         return
     ends = [(line, end) for line, row in rows if (end := _end_not_learnt(row))]

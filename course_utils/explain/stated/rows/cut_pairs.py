@@ -26,7 +26,8 @@ _QUANTILE = re.compile(
     re.IGNORECASE,
 )
 _PROMPTS = re.compile(
-    r"^(?:\w+ )?(?:prompt|context|question|history|dialog|conversation)s?(?: (?:tok\w*|len\w*))?$",
+    r"^(?:\w+ )?(?:prompt|context|question|history|dialog|conversation)s?"
+    r"(?: (?:tok\w*|len\w*|only|alone|part))?$",
     re.IGNORECASE,
 )
 _FORKS = re.compile(
