@@ -1,0 +1,1 @@
+"""Round 114: 15 posts alone, by one author."""
