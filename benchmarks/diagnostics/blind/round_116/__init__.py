@@ -1,0 +1,1 @@
+"""Round 116: 15 posts alone, by one author."""
