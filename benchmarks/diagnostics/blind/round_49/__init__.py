@@ -1,0 +1,1 @@
+"""Round 49: twelve runs with twins and six odd ones, by one author."""
