@@ -214,6 +214,13 @@ NAMED = {
     "round_110/14_log": "proxy_rises_alone",
     "round_112/07_log": "pairs_alike",
     "round_112/15_log": "proxy_rises_alone",
+    "round_114/09_log": "rate_too_high",
+    "round_114/11_log": "reward_pays_junk",
+    "round_114/15_log": "template_differs",
+    "round_116/08_log": "replies_cut",
+    "round_116/10_log": "rows_pooled_wrong",
+    "round_116/14_log": "fp16_overflow",
+    "round_116/15_log": "reward_pays_junk",
 }
 ACCUSED_OF_NOTHING = (
     "round_64/04_log",

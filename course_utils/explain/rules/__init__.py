@@ -10,6 +10,7 @@ from course_utils.explain.rules import (
     checkpointed,
     classes_forgotten,
     collapse,
+    collapsed_encoder,
     cosine_scale,
     counted,
     distilled,
@@ -106,6 +107,7 @@ BESIDE_SETTINGS = (
     *(cached_replies, kept_of_another, whole_at_adapter_rate, rates),
     *(one_class_counted, rate_of_sft, softmax_floor, no_reward_model),
     *(entropy_bonus, rows_in_blocks, whole_solutions, cosine_scale, classes_forgotten),
+    *(collapsed_encoder,),
     total_length,
 )
 RULES_OF_SETTINGS = (

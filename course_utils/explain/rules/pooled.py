@@ -34,6 +34,8 @@ _BESIDE = re.compile(
 _REWARD_MODEL = re.compile(
     r"\w*ForSequenceClassification\b|\b[Rr]eward[ _-]?[Mm]odel\w*|\bRewardTrainer\b"
 )
+_TOKENIZERS_PAD = re.compile(r"\b(?:tok\w*|processor)\.pad_token_id\b(?:\W{1,4}(?P<id>\d+))?")
+_MODELS_PAD = re.compile(r"\bconfig\.pad_token_id\b(?:\W{1,4}(?P<id>\d+))?")
 _HALVES = re.compile(r"\[0\.50*\d?, 0\.(?:50*|49+)\d?\]")
 FEW, ROWS, AT_LN_2, NO_NORM = 6, 3, 1e-3, 1e-3  # entries; rows; of a loss; of a gradient
 BEFORE_THE_FIRST = (
@@ -45,6 +47,16 @@ PAD_OF_ITS_OWN = (
     "a pad token of its own (one that the vocabulary keeps for it, or a new one with a resized "
     "embedding), in tokenizer.pad_token and model.config.pad_token_id; or a version of "
     "Transformers that reads the last token that is no padding (4.50 and newer)"
+)
+NEVER_FOUND = (
+    "the head looks for the first padding by config.pad_token_id ({model}), and the tokenizer pads "
+    "with {tokenizer}: none is found, so that every row but the longest is scored at its padding, "
+    "in training too. Its score depends on the rows beside it, and alone it is read at a token on "
+    "which the head was hardly trained"
+)
+ONE_ID = (
+    "model.config.pad_token_id = tokenizer.pad_token_id, with a pad token that is not the end of a "
+    "text; train again, and see that the logits of one text are the same alone and padded"
 )
 FALLS, MOVES = 0.02, 0.3  # of an accuracy; of a score
 READ_AT_THE_END = (
@@ -113,6 +125,38 @@ def equal_scores(log: Log, beside: Beside) -> Finding | None:
     return Finding(*of, why=BEFORE_THE_FIRST, advice=PAD_OF_ITS_OWN)
 
 
+def padding_never_found(log: Log, beside: Beside) -> Finding | None:
+    """Model and tokenizer of a classifier name two pad tokens."""
+    of_class, ids = beside.matching(_REWARD_MODEL), _pad_ids(beside)
+    if of_class is None or ids is None or beside.matching(_ON_THE_LEFT):
+        return None
+    line, tokenizer, model = ids
+    proof = (line.says, f"{of_class[0].where} says: {of_class[1]}")
+    why = NEVER_FOUND.format(tokenizer=tokenizer, model=model)
+    return Finding("rows_pooled_wrong", 9.0, line, proof, why=why, advice=ONE_ID)
+
+
+def _pad_ids(beside: Beside) -> tuple[Line, str, str] | None:
+    """The tokenizer's and the model's pad token where they differ: each with its value, or both
+    in a question with its answer below it."""
+    both = beside.first(_TOKENIZERS_PAD), beside.first(_MODELS_PAD)
+    if not all(both):
+        return None
+    ids = [found["id"] for _, found in both]
+    if all(ids):
+        return (both[1][0], *ids) if ids[0] != ids[1] else None
+    for asked, below in pairwise(beside.words):
+        names, values = asked.text.split(","), below.text.strip(" ()[]").split(",")
+        answers = list(zip(names, values, strict=False)) if len(names) == len(values) else []
+        ids = [
+            next((value.strip() for name, value in answers if pattern.search(name)), "")
+            for pattern in (_TOKENIZERS_PAD, _MODELS_PAD)
+        ]
+        if all(one.isdigit() for one in ids) and ids[0] != ids[1]:
+            return below, *ids
+    return None
+
+
 def _code(beside: Beside) -> tuple[Line, str] | None:
     """The first line of code that takes the last position of what a score is made of."""
     for line in beside.words:
@@ -169,4 +213,4 @@ def _by_neighbour(parts: list[Entry | Line]) -> list[str]:
     ]
 
 
-RULES_OF_SETTINGS = (scored_at_padding, equal_scores)
+RULES_OF_SETTINGS = (scored_at_padding, equal_scores, padding_never_found)

@@ -6,7 +6,7 @@ from itertools import combinations
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import Entry, Line, share
-from course_utils.explain.paste.log import Log
+from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.numbers import listed, moves, thirds
 
 _MINE = r"\w*(?:student|pred|resp|completion|content|extract|output|hyp|reply|candidate)\w*"
@@ -20,6 +20,11 @@ _ANYWHERE = re.compile(
     rf"\b(?:str\(\s*)?{_GOLD}(?:\))?(?:\.\w+\(\))*\s+in\s+(?:{_MINE}|sol\w*|text)\b(?!\s*\[)",
     re.IGNORECASE,
 )
+_FOUND_ALL = re.compile(r"\b(?P<all>\w+)\s*=\s*re\.findall\(")
+_PAID_EACH = re.compile(  # a mark is paid as often as it stands there
+    r"\d\s*\*\s*\w[^#\n]*\.count\(|\.count\([^#\n]*\)\s*\*\s*\d"
+)
+_AT_MOST = re.compile(r"\b(?:min|clip|clamp)\w*\(|[<>=]=? ?[1-9]|\bif\b|\bset\(")
 _FINAL = re.compile(
     r"\bre\.\w+\(|\.r?split\(|r?partition\(|boxed|\bextract|\[-\d+:?\]", re.IGNORECASE
 )
@@ -42,7 +47,7 @@ _JUDGE = re.compile(
     re.IGNORECASE,
 )
 RISEN, FALLEN, SHRUNK = 1.2, 0.8, 0.7  # of the first third; of the first score; of a length
-GROWN = 1.5  # times the length at first
+GROWN, OUTGROWN = 1.5, 4  # times the length at first; times a part of the reward
 FEW, AGAIN = 6, 3  # rows; those whose mark has come before
 EMPTY_IS_WITHIN = (
     "the reward pays an answer that is a part of the right one, and an empty text is a part of "
@@ -62,6 +67,14 @@ LAST_ONE = (
     "score the final answer alone (behind a mark that the prompt asks for, or the last number), by "
     "equality of numbers, in the evaluation as well; read the longest replies, and begin again "
     "from before they grew"
+)
+EACH_IS_PAID = (
+    "the reward pays a mark each time that it is written, without a limit ({}): replies that "
+    "repeat the mark up to the end are paid more than right ones, so the policy writes these"
+)
+ONCE_EACH = (
+    "pay each mark once, and only where it stands exactly once and in its place (cap that part "
+    "well below the pay of a right answer); then begin again from before the part outgrew it"
 )
 MISREAD = (
     "what reads the judge's mark reads it wrong: a mark of {} is paid {} and one of {} is paid {}, "
@@ -102,8 +115,9 @@ def pays_a_part_of_the_answer(log: Log, beside: Beside) -> Finding | None:
 
 def pays_the_answer_anywhere(log: Log, beside: Beside) -> Finding | None:
     """Code that looks for the right answer anywhere in the reply; replies grow with the reward."""
-    found = beside.matching(_ANYWHERE)
-    if found is None or log.kind() != "policy" or beside.matching(_FINAL):
+    found = None if beside.matching(_FINAL) else beside.matching(_ANYWHERE)
+    found = found or _among_all(beside)
+    if found is None or log.kind() != "policy":
         return None
     rewards, lengths = moves(log.values("reward")), moves(log.values("length"))
     if rewards is None or lengths is None or rewards[1] <= rewards[0]:
@@ -119,6 +133,38 @@ def pays_the_answer_anywhere(log: Log, beside: Beside) -> Finding | None:
     why = ANYWHERE_IS_PAID.format(times=lengths[1] / lengths[0])
     of = ("reward_pays_junk", 6.6, found[0], proof, rival)
     return Finding(*of, why=why, advice=LAST_ONE)
+
+
+def _among_all(beside: Beside) -> tuple[Line, str] | None:
+    """Code that looks for the right answer among all that is found in the reply."""
+    found = beside.first(_FOUND_ALL)
+    if found is None:
+        return None
+    every = re.escape(found[1]["all"])
+    if beside.matching(re.compile(rf"\b{every}\s*\[|\blen\({every}\)")):
+        return None
+    return beside.matching(re.compile(rf"\bif\b.*\bin {every}\b|\bin {every}\s*\)"))
+
+
+def pays_each_mark(log: Log, beside: Beside) -> Finding | None:
+    """A mark is paid each time that it is written, and that part of the reward outgrows all."""
+    found = beside.first(_PAID_EACH)
+    if found is None or _AT_MOST.search(found[0].text) or log.kind() != "policy":
+        return None
+    parts = {name: finite(log.values(name)) for name in log.fields if name.startswith("part:")}
+    parts = {name: values for name, values in parts.items() if len(values) >= AGAIN}
+    grown = [n for n, one in parts.items() if one[-1] == max(one) > OUTGROWN * one[0]]
+    fallen = [n for n, one in parts.items() if one[-1] < FALLEN * max(one)]
+    if not grown or not fallen:
+        return None
+    name = max(grown, key=lambda one: parts[one][-1])
+    said_of = [
+        f"{one.removeprefix('part:')} goes from {parts[one][0]:.3g} to {parts[one][-1]:.3g}"
+        for one in (name, fallen[0])
+    ]
+    proof = (f"{found[0].where} says: {found[0].text.strip()}", *said_of)
+    why = EACH_IS_PAID.format(name.removeprefix("part:"))
+    return Finding("reward_pays_junk", 8.4, found[0], proof, why=why, advice=ONCE_EACH)
 
 
 def _falls(beside: Beside) -> list[str]:
@@ -171,4 +217,9 @@ def _parts(log: Log, beside: Beside) -> list[Line | Entry]:
     return [*(line for line in beside.words), *log.entries]
 
 
-RULES_OF_SETTINGS = (pays_a_part_of_the_answer, pays_the_answer_anywhere, mark_misread)
+RULES_OF_SETTINGS = (
+    pays_a_part_of_the_answer,
+    pays_the_answer_anywhere,
+    pays_each_mark,
+    mark_misread,
+)

@@ -22,11 +22,13 @@ from course_utils.explain.stated.replies.score_column import put_behind_the_end
 from course_utils.explain.stated.replies.seeded_rounds import one_seed_each_round
 from course_utils.explain.stated.replies.stop_strings import reasoning_cut
 from course_utils.explain.stated.replies.tiled_groups import groups_of_other_prompts
+from course_utils.explain.stated.replies.unfinished import cut_before_the_end
 from course_utils.explain.stated.replies.unsent_buffers import router_bias_left
 from course_utils.explain.stated.replies.weighted_parts import parts_of_the_sum
 from course_utils.explain.stated.replies.whole_gold import against_a_solution
 
 RULES = (
+    cut_before_the_end,
     read_at_first_pad,
     opened_by_the_prompt,
     defaults_of_the_model,

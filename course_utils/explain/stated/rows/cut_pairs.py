@@ -290,7 +290,8 @@ def _told_equal(beside: Beside) -> list[str]:
 def _are_ties(log: Log) -> list[str]:
     """An accuracy far below a half beside a loss that is not above ln 2, as ties give it: were
     the pairs turned round, the loss would be above, and the margin below 0."""
-    losses, hits = finite(log.values("loss")), finite(log.values("accuracy"))
+    losses = finite(log.values("loss"))
+    hits = finite(right for entry, right in log.series("accuracy") if "loss" in entry.numbers)
     if len(losses) < FEW_PAIRS or not hits or fmean(hits) > 0.25:
         return []
     margins, far = finite(margin for _, margin in margins_of(log)), fmean(losses) - math.log(2)

@@ -23,7 +23,8 @@ _FORMS = {  # what begins a turn
 _ASKS = re.compile(r"^\W*(?:<\|\w+\|>|<\w+>)?\W*(?:Human|User|Question)\s?:")
 _TRAINED = re.compile(
     r"\btrain\w*[ _-](?:example|row|sample|text|prompt)s?\b|^\W*inputs\s*:|"
-    r"\bdecode\(.*input_ids|^\W*(?:\{\s*)?['\"]?text['\"]?\s*:|\brows\s*:|\bds\[|\btrain\w*\[",
+    r"\bdecode\(.*input_ids|^\W*(?:\{\s*)?['\"]?text['\"]?\s*:|\brows\s*:|\bone row\b|"
+    r"\bds\[|\btrain\w*\[",
     re.IGNORECASE,
 )
 _BY_HAND = re.compile(r"\bprompt['\"]?\s*[:=]\s*(?:rf?|f)?(?P<quote>['\"])(?P<text>.*?)(?P=quote)")
@@ -31,6 +32,8 @@ _RAW = re.compile(
     r"(?<!chat)/completions\b|(?<!chat\.)\bcompletions\.create\(|/generate\b|\bllm\.generate\(|"
     r"\btext_generation\("
 )
+_BARE = re.compile(r"\bllm\.generate\(\s*\[?\s*(?P<name>\w+)\s*[\],)]")
+_TEXT = r"\b{}\s*=\s*\[?\s*(?P<quote>['\"])(?P<text>[^'\"]{{6,}})(?P=quote)"
 _LOGGED = re.compile(
     r"(?:Received request|\brequest\b|\bserv\w+|vllm|sglang|tgi|ollama|rendered|sent).*?"
     r"\bprompt['\"]?\s*[:=]\s*(?P<quote>['\"])(?P<text>.*?)(?P=quote)",
@@ -49,7 +52,7 @@ _OF_SERVICE = re.compile(
 )
 _OTHER_MODEL = re.compile(r"\b(?:base|original|untuned|before)\b", re.IGNORECASE)
 _CUT = re.compile(
-    r"finish_reason\W{1,5}length\b.{0,30}|"
+    r"finish_reason\b(?: is)?\W{1,5}length\b.{0,30}|"
     r"\b\d+ ?% .{0,30}\b(?:hit|reach|end at)\w* (?:the )?max_tokens",
     re.IGNORECASE,
 )
@@ -161,6 +164,18 @@ def _served(lines: list[Line]) -> tuple[Line, str] | None:
         if any(_RENDERS.search(one.text) for one in around):
             continue
         if any(_RAW.search(one.text) for one in around):
+            return line, _form(found["text"])
+    return _given_bare(lines)
+
+
+def _given_bare(lines: list[Line]) -> tuple[Line, str] | None:
+    """A question that is handed over as it is: `q = "..."`, `llm.generate([q], ...)`."""
+    call = next(((line, found) for line in lines if (found := _BARE.search(line.text))), None)
+    if call is None or any(_RENDERS.search(line.text) for line in lines):
+        return None
+    text = re.compile(_TEXT.format(re.escape(call[1]["name"])))
+    for line in lines:
+        if (found := text.search(line.text)) and "<|" not in found["text"]:
             return line, _form(found["text"])
     return None
 

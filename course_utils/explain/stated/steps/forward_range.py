@@ -13,7 +13,7 @@ from course_utils.explain.paste.numbers import said
 from course_utils.explain.paste.sentences import is_prose
 
 _LIMIT = 65504.0  # of float16
-_LIST = re.compile(r"^\W*\[(?P<items>(?:\s*(?:-?\d[\d.e+]*|inf|nan)\s*,){3,}.*)\]?\W*$")
+_LIST = re.compile(r"^\W*\[(?P<items>(?:\s*['\"]?(?:-?\d[\d.e+]*|inf|nan)['\"]?\s*,){3,}.*)\]?\W*$")
 _FORMAT = re.compile(
     r"\b(?:torch\.)?(?:(?P<half>float16|fp16|half)|(?P<wide>float32|fp32|bfloat16|bf16))\b\)?"
     r"\W{1,4}(?:loss\W{1,3})?(?P<value>nan|inf|\d+\.\d+)\W*$",
@@ -62,6 +62,7 @@ def outside_of_float16(beside: Beside, log: Log) -> Iterator[Finding]:
     lists, losses, rows = _by_block(lines), _by_format(lines), _by_rows(lines)
     if not lists and not losses:
         yield from _of_rows(beside, rows)
+        yield from _of_a_list(beside)
         return
     told = [one for pair in (losses, lists) if pair for one in pair]
     shown = "one batch is finite in a wider format and is not in float16" if losses else ""
@@ -111,6 +112,18 @@ def _of_rows(beside: Beside, rows: list[Line]) -> Iterator[Finding]:
     last, first = (" ".join(one.text.split()) for one in rows[1:])
     shown = f"the largest number of a block grows ({last}) until it is too large ({first})"
     yield _finding(beside, [*rows, half[0]], shown)
+
+
+def _of_a_list(beside: Beside) -> Iterator[Finding]:
+    """The same in one list, of which the items are blocks."""
+    half = beside.matching(_IN_HALF)
+    for line in beside.words if half else ():
+        values = _items(line) if _LIST.match(line.text) else []
+        turned = next((n for n, value in enumerate(values) if not math.isfinite(value)), 0)
+        if turned >= ROWS and _runs_off(values, turned):
+            shown = f"the largest number of a block grows to {values[turned - 1]:g} and then is inf"
+            yield _finding(beside, [line, half[0]], shown)
+            return
 
 
 def _finding(beside: Beside, told: list[Line], shown: str) -> Finding:
