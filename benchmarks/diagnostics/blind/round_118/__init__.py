@@ -1,0 +1,1 @@
+"""Round 118: 15 posts alone, by one author."""
