@@ -33,6 +33,7 @@ from benchmarks.diagnostics.blind.round_41 import listed as round_41
 from benchmarks.diagnostics.blind.round_43 import listed as round_43
 from benchmarks.diagnostics.blind.round_45 import listed as round_45
 from benchmarks.diagnostics.blind.round_47 import listed as round_47
+from benchmarks.diagnostics.blind.round_49 import listed as round_49
 from course_utils.diagnostics import diagnose
 
 NAMED = {
@@ -399,6 +400,18 @@ NAMED = {
     "curlew_47": "frozen_as_drawn",
     "gadwall_47": "worst_is_kept",
     "avocet_47": "reward_pays_junk",
+    # round 49
+    "tamar_49": "pad_is_eos",
+    "severn_49": "tags_misplaced",
+    "medway": "labels_uninformative",
+    "tweed": "message_dropped",
+    "ouse_49": "new_tokens_untrained",
+    "wye_49": "rate_too_high",
+    "tees": "length_tells",
+    "trent": "no_signal",
+    "dee": "decoder_reads_labels",
+    "avon": "labels_shape",
+    "nene": "schedule_ends_early",
 }
 LEFT = {
     *("reward_ratings", "lora_two_stages", "lm_from_cluster_weights", "dpo_sums"),
@@ -415,13 +428,16 @@ LEFT = {
     *("garonne_35", "loire_35", "shin", "affric"),
     *("neman_39", "loire_39", "minho_39", "vltava_39", "neckar", "linnet"),
     "tagus_43",
+    "exe_49",
 }
 LISTED = (
     *(round_7, round_8, round_9, round_10, round_12, round_14, round_15, round_17, round_19),
     *(round_21, round_23, round_25, round_29, round_31, round_33, round_35, round_37, round_39),
-    *(round_41, round_43, round_45, round_47),
+    *(round_41, round_43, round_45, round_47, round_49),
 )
-NUMBERS = (7, 8, 9, 10, 12, 14, 15, 17, 19, 21, 23, 25, 29, 31, 33, 35, 37, 39, 41, 43, 45, 47)
+NUMBERS = (
+    *(7, 8, 9, 10, 12, 14, 15, 17, 19, 21, 23, 25, 29, 31, 33, 35, 37, 39, 41, 43, 45, 47, 49),
+)
 ROUNDS = dict(zip(NUMBERS, LISTED, strict=True))
 CASES, ROUND_OF = {}, {}
 for number, one in ROUNDS.items():  # two authors may have taken one name

@@ -13,7 +13,11 @@ from transformers import get_linear_schedule_with_warmup, set_seed
 
 from course_utils import zoo
 from course_utils.diagnostics import diagnose
-from course_utils.diagnostics.diagnosis.looks.all_pairs import look_at_ends, look_at_lengths
+from course_utils.diagnostics.diagnosis.looks.all_pairs import (
+    look_at_ends,
+    look_at_forms,
+    look_at_lengths,
+)
 from course_utils.diagnostics.diagnosis.looks.tables import look_at_tables
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
@@ -204,3 +208,36 @@ def test_a_token_that_ends_one_side_alone_is_named_for_scores(chosen, rejected, 
     look_at_ends(Dataset.from_list(pairs), None, sheet, is_scored=is_scored)
     assert [one.key for one in sheet.found] == ["ending_tells"] * (is_told and is_scored)
     assert bool(sheet.doubts) == (is_told and not is_scored)
+
+
+class Letters:
+    """Ids that are the numbers of characters."""
+
+    def decode(self, ids):
+        return "".join(map(chr, ids))
+
+
+@pytest.mark.parametrize(
+    ("chosen", "rejected", "said"),
+    [
+        (
+            "it is on its way",
+            "It is on its way",
+            "100% of 40 rejected replies have capital letters",
+        ),
+        ("yes, it is.", "yes it is", "chosen replies have marks between their words"),
+        ("It is.", "It is not.", ""),
+        ("it is", "it is not", ""),
+    ],
+)
+def test_pairs_of_which_one_side_alone_was_cleaned_are_named(chosen, rejected, said):
+    pairs = [
+        {
+            "chosen_ids": [*map(ord, f"Q {n}? {chosen} {n}")],
+            "rejected_ids": [*map(ord, f"Q {n}? {rejected} {n}")],
+        }
+        for n in range(40)
+    ]
+    sheet = Sheet()
+    assert look_at_forms(Dataset.from_list(pairs), Letters(), sheet) == bool(said)
+    assert [said in one.said[0] for one in sheet.found] == [True] * bool(said)

@@ -15,12 +15,25 @@ _LOADER = re.compile(r"\bDataLoader\((?P<given>.*)")
 _ORDERED = re.compile(r"\bshuffle\w*['\"]?\s*[=:]\s*['\"]?(?:false|0)\b", re.IGNORECASE)
 _MIXES = re.compile(r"shuffle|sampler", re.IGNORECASE)
 _OF_OTHERS = re.compile(r"\b(?:val|valid|validation|eval|test|dev)\w*\b", re.IGNORECASE)
+_DATA_SET = re.compile(
+    r"\b(?:data_files?|dataset_path|path)['\"]?\s*[:=]\s*\S+\.(?:jsonl?|csv|parquet)\b"
+)
+SETS, SPRINGS = 2, 1.5  # data sets; times the loss of the entry before
 FEWEST, PEAKS = 8, 2  # entries of a run; jumps in it
 HIGH, TIMES = 0.3, 10.0  # of a loss that jumps; of the middle one
 BLOCKS = (
     "the rows stand in blocks of one label each, and are not shuffled: within a block the loss "
     "goes to {low:.2g}, since one answer is right for all of it, and it jumps to {high:.2g} where "
     "the next label begins, every {every}. At the end the model gives every row the last label"
+)
+ONE_BY_ONE = (
+    "the data sets are read one after the other, and not shuffled: the loss jumps where the next "
+    "one begins, at the same place in each epoch, and each is overwritten by those behind it, so "
+    "that the last one is what the model does at the end"
+)
+MIX = (
+    "shuffle the rows of all sets together (shuffle: true, or interleave them), and train again "
+    "from the base; optimizer and schedule are not reset there"
 )
 SHUFFLE = (
     "shuffle=True in the loader of the training (or shuffle the rows once, before they are read), "
@@ -79,4 +92,23 @@ def _every(shown: list[Entry], peaks: list[int]) -> str:
     return f"{peaks[1] - peaks[0]} entries"
 
 
-RULES_OF_SETTINGS = (jumps_between_blocks,)
+def sets_in_a_row(log: Log, beside: Beside) -> Finding | None:
+    """Several data sets, an order that is kept, and a loss that jumps more than once."""
+    line = next((line for line in beside.words if _keeps_the_order(line)), None)
+    sets = {name for _, name in beside.all_matching(_DATA_SET)}
+    if line is None or len(sets) < SETS or log.kind() != "supervised":
+        return None
+    series = [(e, v) for e, v in log.series("loss") if math.isfinite(v)]
+    jumps = [(a, b) for a, b in pairwise(series) if b[1] > SPRINGS * a[1] > 0]
+    if len(jumps) < PEAKS:
+        return None
+    proof = [line.says, f"{len(sets)} data sets are named"]
+    proof += [
+        f"{said(before, 'loss')} at {before.where}, {said(after, 'loss')} at {after.where}"
+        for (before, _), (after, _) in jumps[:3]
+    ]
+    of = ("rows_in_order", 8.0, jumps[0][1][0], tuple(proof))
+    return Finding(*of, why=ONE_BY_ONE, advice=MIX)
+
+
+RULES_OF_SETTINGS = (jumps_between_blocks, sets_in_a_row)

@@ -1,5 +1,6 @@
 """Looks at all pairs of a data set: in both orders, and told apart by lengths or ends alone."""
 
+import re
 from collections import Counter
 from collections.abc import Sized
 from statistics import median
@@ -21,6 +22,11 @@ GAP = 2  # tokens, in every pair
 NEARLY_ALL, VARIED = 0.95, 3  # of one side's last tokens; kinds of the other's
 TWICE = 2  # pairs in which a text is chosen, and in which it is rejected
 NEAR_A_COIN = 0.6  # of the pairs
+ENOUGH = 400  # pairs that are read as text
+FORMS = {
+    "capital letters": re.compile(r"[A-Z]"),
+    "marks between their words": re.compile(r"[.,;:!?]"),
+}
 PROMPTS = ("prompt_ids", "prompt_input_ids", "prompt")
 SIDES = (
     ("chosen_ids", "rejected_ids"),
@@ -39,7 +45,9 @@ def look_at_all_pairs(subject: Subject, sheet: Sheet) -> None:
         look_at_prompts(data, subject.tokenizer, sheet)
     else:
         look_at_texts_on_both_sides(data, sheet)
-    look_at_lengths(data, sheet, is_scored=subject.kind == SCORES)
+    is_told = subject.kind == SCORES and look_at_forms(data, subject.tokenizer, sheet)
+    if not is_told:
+        look_at_lengths(data, sheet, is_scored=subject.kind == SCORES)
     look_at_ends(data, subject.tokenizer, sheet, is_scored=subject.kind == SCORES)
 
 
@@ -133,6 +141,43 @@ def _is_empty(prompt: Any, tokenizer: Any) -> bool:
     if isinstance(prompt, str) and tokenizer is not None:
         prompt = tokenizer(prompt, add_special_tokens=False)["input_ids"]
     return all(one in getattr(tokenizer, "all_special_ids", ()) for one in prompt)
+
+
+def look_at_forms(data: Any, tokenizer: Any, sheet: Sheet) -> bool:
+    """Whether one side of the pairs alone has capital letters, or marks between words: it was
+    cleaned, and the other was not."""
+    sides = _sides(data)
+    if not sides or tokenizer is None or len(sides[0]) < FEWEST:
+        return False
+    replies = [_apart(list(a), list(b)) for a, b in list(zip(*sides, strict=True))[:ENOUGH]]
+    texts = [[tokenizer.decode(pair[side]) for pair in replies] for side in (0, 1)]
+    for what, has in FORMS.items():
+        parts = [sum(bool(has.search(text)) for text in side) / len(side) for side in texts]
+        if min(parts) > 0 or max(parts) < NEARLY_ALL:
+            continue
+        with_it, without = ("chosen", "rejected") if parts[0] else ("rejected", "chosen")
+        sheet.find(
+            "length_tells",
+            COUNTED,
+            f"{max(parts):.0%} of {len(replies)} {with_it} replies have {what}, and no {without} "
+            "one has",
+            place="train_dataset, chosen and rejected",
+            why=f"{with_it} and {without} are written in two forms, as where a text was cleaned on "
+            "one side alone: the form tells them apart, and a reward model learns to score it",
+            advice="clean both sides alike (capital letters, marks, signatures), or neither; then "
+            "train again",
+        )
+        return True
+    return False
+
+
+def _apart(one: list[int], other: list[int]) -> tuple[list[int], list[int]]:
+    """Two replies without the beginning that they share."""
+    shared = next(
+        (n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+        min(len(one), len(other)),
+    )
+    return one[shared:], other[shared:]
 
 
 def look_at_lengths(data: Any, sheet: Sheet, *, is_scored: bool) -> None:

@@ -147,7 +147,8 @@ def _prompts(subject: Subject) -> Iterator[str]:
         prompt = row["prompt"]
         text = prompt if isinstance(prompt, str) else prompt[-1]["content"]
         rest = {k: v for k, v in row.items() if k != "prompt" and isinstance(v, str | int | float)}
-        told = ", ".join(f"{k} {short(str(v))}" for k, v in list(rest.items())[:2])
+        values = ((k, short(v) if isinstance(v, str) else v) for k, v in list(rest.items())[:2])
+        told = ", ".join(f"{name} {value}" for name, value in values)
         yield f"Row {number} asks {short(str(text))}{' with ' if told else ''}{told}"
 
 

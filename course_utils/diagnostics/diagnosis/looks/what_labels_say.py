@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from statistics import fmean, median, variance
+from typing import Any
 
 from course_utils.diagnostics.diagnosis.looks.settings import num_steps_of
 from course_utils.diagnostics.diagnosis.measures.data_sets import ids_of, labels_of
@@ -29,6 +30,7 @@ APART = 0.15  # of the rows
 PART = 0.5  # of the margin by which words tell a row of training
 OFTEN, SAID = 10, 0.9  # epochs; of the labels that a count of words gives
 HIGH = 0.4  # of the entropy of the labels: a loss above it, after so many epochs
+MOSTLY = 0.8  # of the rows
 ONE_SIDED = 0.75  # of the rows: with such a label, no count of right answers tells much
 
 
@@ -113,7 +115,8 @@ def look_at_what_was_learnt(subject: Subject, sheet: Sheet) -> None:
     told = _by_words(subject)
     if subject.is_drawn and (subject.trainer.state.epoch or 0) >= OFTEN:
         judge_a_start_as_drawn(losses, labels, told, sheet)
-    judge_what_was_learnt(losses, labels, told, sheet, frozen=subject.frozen_as_drawn)
+    cut = _part_cut(told[0], subject.tokenizer) if told else 0.0
+    judge_what_was_learnt(losses, labels, told, sheet, frozen=subject.frozen_as_drawn, cut=cut)
 
 
 def judge_a_start_as_drawn(
@@ -144,11 +147,13 @@ def judge_what_was_learnt(
     sheet: Sheet,
     *,
     frozen: tuple[str, ...] = (),
+    cut: float = 0.0,
 ) -> None:
     """Compare the last losses with what the frequencies of the labels alone would cost.
 
     Args:
         frozen: tensors that are as they were drawn, and stay so.
+        cut: share of the rows that are as long as the longest, without padding.
     """
     last, entropy = fmean(losses[-len(losses) // 3 :]), entropy_of(labels)
     if last > OTHERWISE * entropy:
@@ -167,9 +172,28 @@ def judge_what_was_learnt(
         words = (
             f"a count of words gives {right:.0%} of the labels; the most frequent is {frequent:.0%}"
         )
-        sheet.find("labels_uninformative", LIKELY, said, words, place="train_dataset")
+        more = _of_cut_rows(max(map(len, told[0]))) if cut > MOSTLY else {}
+        shown = (f"{cut:.0%} of the rows are exactly as long as the longest",) if more else ()
+        sheet.find(
+            "labels_uninformative", LIKELY, said, words, *shown, place="train_dataset", **more
+        )
     elif not last < min(fmean(losses[: len(losses) // 3]), entropy):  # it may still begin to fall
         sheet.doubt(said)
+
+
+def _of_cut_rows(longest: int) -> dict[str, str]:
+    return {
+        "why": f"what the rows hold does not tell their labels, and most of them end at {longest} "
+        "tokens: they are cut there, before what tells them, or the labels are those of other rows",
+        "advice": f"a limit above {longest} that holds the longest text, or a cut from the left; "
+        "if no text is longer, read ten rows with their labels",
+    }
+
+
+def _part_cut(rows: list, tokenizer: Any) -> float:
+    """The share of rows that are as long as the longest and do not end in padding."""
+    longest, pad = max(map(len, rows)), getattr(tokenizer, "pad_token_id", None)
+    return sum(len(row) == longest and row[-1] != pad for row in rows) / len(rows)
 
 
 def _falls(losses: list[float]) -> bool:

@@ -29,6 +29,7 @@ class Listing:
     specimen: tuple[str, ...] = ()
     least: float = math.inf  # of all rewards
     most: float = -math.inf
+    kind: str = ""  # of the column that holds the answers, where they are numbers
 
     def read(
         self, rows: Any, said: Callable[[], Sequence[str]], rewards: Sequence[float] | None
@@ -45,6 +46,7 @@ class Listing:
             heard = [word for word in WORD.findall(text) if word.lower() not in JOINS]
             is_read = len(words) == 1 and words[0] in heard and set(heard) <= self.answers
             if is_read and not self._is_given(words[0], row):
+                self.kind = self.kind or _kind_of_number(words[0], row)
                 self._count(words[0], heard, text, reward)
 
     def _is_given(self, answer: str, row: Mapping) -> bool:
@@ -71,6 +73,12 @@ class Listing:
             "only word is the row's own answer"
         )
         advice = f"let {names} pay for the row's own answer: call it on one by hand"
+        if self.kind:
+            why += (
+                f"; the data set holds the answer as {self.kind}, and no text that is cut out of a "
+                "reply equals a number"
+            )
+            advice = f"in {names} compare like with like: {self.kind}(...) of what the reply says"
         if _asks_in_chat(trainer):
             why += "; the prompts are chats, so each completion is a list of messages and no text"
             advice = f"in {names} compare completion[0]['content'], the text of the message"
@@ -97,6 +105,16 @@ class Listing:
             "reply that holds several earns 0",
             specimen=self.specimen,
         )
+
+
+def _kind_of_number(answer: str, row: Mapping) -> str:
+    """int or float, where a column of the row is the answer as a number; "" where none is.
+
+    >>> _kind_of_number("3", {"priority": 3}), _kind_of_number("3", {"priority": "3"})
+    ('int', '')
+    """
+    numbers = (one for one in row.values() if type(one) in (int, float) and str(one) == answer)
+    return next((type(one).__name__ for one in numbers), "")
 
 
 def _asks_in_chat(trainer: Any) -> bool:

@@ -8,7 +8,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
 from course_utils.explain.paste.entries import Line, share
 from course_utils.explain.paste.log import Log
-from course_utils.explain.paste.numbers import moves
+from course_utils.explain.paste.numbers import moves, thirds
 
 _JUDGE = re.compile(
     r"\bjudge|\bhuman|\bprefer|\bwin[- _]?rate|\bwins vs|\bblind\b|\bgold\b|held[- _]?out|\beval|"
@@ -80,7 +80,7 @@ def judged_worse_by_step(beside: Beside, log: Log) -> Iterator[Finding]:
     is_one = rows[0][0] is rows[-1][0]
     proof = (
         f"{rows[0][0].where}{'' if is_one else ' and behind it'}: {told}",
-        f"the reward rises from {moved[0]:.3g} to {moved[1]:.3g}",
+        f"the reward rises from {moved[0]:.3g} to {moved[1]:.3g}{_of_thirds(log)}",
         *([log.no_kl.says] if log.no_kl else []),
     )
     yield Finding("proxy_rises_alone", SURE, rows[-1][0], proof, advice=ADVICE)
@@ -98,10 +98,15 @@ def judged_worse_without_a_kl(beside: Beside, log: Log) -> Iterator[Finding]:
     proof = (
         log.no_kl.says,
         f"the reward rises from {moved[0]:.3g} to {moved[1]:.3g}, and the kl from {kl[0]:.3g} to "
-        f"{kl[1]:.3g}",
+        f"{kl[1]:.3g}{_of_thirds(log)}",
         f"{line.where} says: {words.strip()}",
     )
     yield Finding("proxy_rises_alone", SURE, line, proof, why=NOTHING_HOLDS, advice=HOLD_IT)
+
+
+def _of_thirds(log: Log) -> str:
+    """What the two numbers of a change are, where they are no single entries."""
+    return " (first and last third)" if thirds(log.values("reward")) else ""
 
 
 def _fewer_wins(beside: Beside) -> tuple[Line, str] | None:

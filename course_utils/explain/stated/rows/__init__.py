@@ -4,6 +4,7 @@ from course_utils.explain.stated.rows.alike_printed import same_in_both
 from course_utils.explain.stated.rows.copies_counted import copies_in_both
 from course_utils.explain.stated.rows.cut_pairs import cut_pairs
 from course_utils.explain.stated.rows.easy_negatives import drawn_at_random
+from course_utils.explain.stated.rows.end_on_one_side import end_on_one_side
 from course_utils.explain.stated.rows.every_rank import each_reads_all
 from course_utils.explain.stated.rows.few_positives import copies_in_the_batch
 from course_utils.explain.stated.rows.first_rows_alone import taken_before_the_shuffle
@@ -32,6 +33,7 @@ from course_utils.explain.stated.rows.two_preparations import made_by_two_functi
 from course_utils.explain.stated.rows.two_starts import two_starts
 
 RULES = (
+    end_on_one_side,
     cut_pairs,
     held_out_of_the_training_rows,
     turned_by_its_order,

@@ -36,7 +36,7 @@ _BARE = re.compile(r"\bllm\.generate\(\s*\[?\s*(?P<name>\w+)\s*[\],)]")
 _TEXT = r"\b{}\s*=\s*\[?\s*(?P<quote>['\"])(?P<text>[^'\"]{{6,}})(?P=quote)"
 _LOGGED = re.compile(
     r"(?:Received request|\brequest\b|\bserv\w+|vllm|sglang|tgi|ollama|rendered|sent).*?"
-    r"\bprompt['\"]?\s*[:=]\s*(?P<quote>['\"])(?P<text>.*?)(?P=quote)",
+    r"\bprompt['\"]?\s*[:=]\s*(?P<quote>['\"])(?P<text>.*?)(?:(?P=quote)|$)",
     re.IGNORECASE,
 )
 _PRINTED = re.compile(r"^\W*Prompt\s*:\s*(?P<text>\S.*)$")  # by a program that generates
