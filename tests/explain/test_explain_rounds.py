@@ -221,6 +221,9 @@ NAMED = {
     "round_116/10_log": "rows_pooled_wrong",
     "round_116/14_log": "fp16_overflow",
     "round_116/15_log": "reward_pays_junk",
+    "round_118/08_log": "ending_tells",
+    "round_118/12_log": "template_differs",
+    "round_118/15_log": "rows_in_order",
 }
 ACCUSED_OF_NOTHING = (
     "round_64/04_log",

@@ -90,7 +90,7 @@ def dead_in_float16(beside: Beside, log: Log) -> Iterator[Finding]:
             "step, the schedule takes none either"
         )
     old = beside.matching(_WITHOUT_BFLOAT16)
-    formats = f"float32 ({old[1]} has no bfloat16)" if old else "bfloat16 or float32"
+    formats = f"float32 ({old[1].rstrip('s')} has no bfloat16)" if old else "bfloat16 or float32"
     why = FAMILY.format(model=model[1]["name"] or model[1]["also"])
     advice = f"train in {formats}; leave fp16 off, and begin again from the pretrained weights"
     yield Finding(
@@ -129,7 +129,7 @@ def _of_a_list(beside: Beside) -> Iterator[Finding]:
 def _finding(beside: Beside, told: list[Line], shown: str) -> Finding:
     proof = tuple(one.says for one in told)
     old = beside.matching(_WITHOUT_BFLOAT16)
-    formats = f"float32 ({old[1]} has no bfloat16)" if old else "bfloat16 or float32"
+    formats = f"float32 ({old[1].rstrip('s')} has no bfloat16)" if old else "bfloat16 or float32"
     why, advice = OUTSIDE.format(shown=shown), WIDER.format(formats=formats)
     return Finding("fp16_overflow", SURE, told[0], proof, why=why, advice=advice)
 
