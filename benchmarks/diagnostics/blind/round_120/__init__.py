@@ -1,0 +1,1 @@
+"""Round 120: 15 posts alone, by one author."""
