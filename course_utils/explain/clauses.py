@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 
-_BETWEEN = re.compile(r"([;,]) (?![^(]*\))")  # not what stands in parentheses
+_BETWEEN = re.compile(r"([;,]) (?![^(]*\)|[^\[]*\])")  # not what stands in parentheses or a list
 _JOINED = re.compile(r"^(?:and|or|then) ")
 
 
@@ -11,6 +11,8 @@ def clauses(said: str) -> list[str]:
     """
     >>> clauses("a smaller micro-batch, shorter replies (512, say); gradient checkpointing")
     ['a smaller micro-batch', 'shorter replies (512, say)', 'gradient checkpointing']
+    >>> clauses("modules_to_save=['wte', 'lm_head'], with both tables")
+    ["modules_to_save=['wte', 'lm_head']", 'with both tables']
     """
     return _BETWEEN.split(said)[::2]
 

@@ -21,7 +21,7 @@ _SHOWN_BY = (  # words of advice, and what a log that follows it, or cannot, has
     ),
     (r"entropy[_ ](?:coeff|bonus|term)", r"entropy_coeff['\"]?\s*[:= ]\s*0(?:\.0+)?(?![.\d])"),
     (
-        r"is_trainable=True|(?<!send the )\badapter\b(?! itself|'s)",
+        r"is_trainable=True|(?<!send the )(?<!without an )\badapter\b(?! itself|'s)",
         r"trainable params:?\s*[1-9]|(?:train|finetuning)_type['\"]?\s*[:= ]\s*full|"
         r"Trainable \[100\.",
     ),

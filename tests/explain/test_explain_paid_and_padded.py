@@ -90,6 +90,29 @@ def test_few_or_without_a_limit_that_is_near_they_are_not(text, length):
     assert not says("before they end", text, **columns)
 
 
+THINKS = ["model_name: deepseek-ai/DeepSeek-R1-Distill-Qwen-7B", "max_response_length=512"]
+POOR = {"reward": 0.03, "reward_std": 0.1, "kl": 0.01, "response_length": lambda n: 490 + n}
+FILLS_IT = "thinks for thousands of tokens"
+
+
+def test_a_model_that_thinks_long_and_fills_a_small_limit_from_the_start_is_cut_by_it():
+    one = causes(THINKS, **POOR)[0]
+    assert one.key == "replies_cut" and FILLS_IT in one.says
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ([THINKS[0], "max_response_length=16384"], POOR),
+        (["model_name: Qwen/Qwen2.5-7B-Instruct", THINKS[1]], POOR),
+        (THINKS, POOR | {"reward": 0.6}),
+        (THINKS, POOR | {"response_length": lambda n: 150 + n}),
+    ],
+)
+def test_with_room_another_model_a_fair_reward_or_short_replies_it_is_not(text, columns):
+    assert not says(FILLS_IT, text, **columns)
+
+
 CLASSIFIER = "model = AutoModelForSequenceClassification.from_pretrained(name, num_labels=4)"
 LEARNS = {"loss": lambda n: 1.4 - n / 10, "grad_norm": 2.0, "learning_rate": 2e-5}
 ASKED = ">>> tokenizer.pad_token_id, model.config.pad_token_id"

@@ -224,6 +224,11 @@ NAMED = {
     "round_118/08_log": "ending_tells",
     "round_118/12_log": "template_differs",
     "round_118/15_log": "rows_in_order",
+    "round_120/03_log": "pairs_alike",
+    "round_120/05_log": "constant_part",
+    "round_120/10_log": "proxy_rises_alone",
+    "round_120/14_log": "new_tokens_untrained",
+    "round_120/15_log": "replies_cut",
 }
 ACCUSED_OF_NOTHING = (
     "round_64/04_log",
@@ -316,6 +321,11 @@ SAYS = {
 @pytest.mark.parametrize("name", SAYS)
 def test_what_stands_beside_the_numbers_sharpens_the_cause(name):
     assert SAYS[name] in answer(name).causes[0].says
+
+
+def test_a_list_in_an_advice_is_not_cut():
+    advice = answer("round_120/14_log").causes[0].fix
+    assert "modules_to_save=['embed_tokens', 'lm_head'] or trainable_token_indices" in advice
 
 
 def test_a_progress_bar_above_the_log_file_is_no_other_run():

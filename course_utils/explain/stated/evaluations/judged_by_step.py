@@ -21,6 +21,7 @@ _ROW = re.compile(
     r"(\d+)\b\W*(?:[a-z][\w -]{0,20}\W+)?(\d{1,3}(?:\.\d+)? ?%|0?\.\d+|\d{1,2}\.\d+(?!\S))",
     re.IGNORECASE,
 )
+_PERCENT = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d+)? ?%")
 _WINS = re.compile(
     r"^\W*(?:step|iter\w*|update|ckpt|checkpoint)[ _-]?(?P<step>\d+)\b.*?"
     r"\bwins?\W{1,3}(?P<win>\d+)\b"
@@ -142,6 +143,12 @@ def _in_a_line(lines: list[Line]) -> list[tuple[Line, int, float]]:
     return []
 
 
+def _of(line: Line, found: re.Match) -> str:
+    """What is judged in a row: its one percentage, if it has one, else its first number."""
+    percents = _PERCENT.findall(line.text)
+    return percents[0] if len(percents) == 1 else found[2]
+
+
 def judged(lines: list[Line]) -> list[tuple[Line, int, float]]:
     """Lines below a judge's name that give its share at a step, and at a later one each time."""
     for at, head in enumerate(lines):
@@ -149,7 +156,7 @@ def judged(lines: list[Line]) -> list[tuple[Line, int, float]]:
             continue
         below = lines[at : at + NEXT]
         matched = ((line, _ROW.match(line.text)) for line in below)
-        rows = [(line, int(found[1]), share(found[2])) for line, found in matched if found]
+        rows = [(line, int(found[1]), share(_of(line, found))) for line, found in matched if found]
         if any(value > 1 for *_, value in rows):  # without a sign of its own
             is_share = _SHARE.search(head.text) and all(value <= 100 for *_, value in rows)
             if not is_share and not any(_IN_PERCENT.search(one.text) for one in below[:HEADS]):

@@ -12,7 +12,7 @@ from course_utils.explain.paste.numbers import said
 
 _OPENED = re.compile(  # the end of a prompt or of a template: whose turn it is, and a tag
     r"(?:assistant|model|gpt|im_start)\b(?:[^\w<]|\\n|<[^\w/]\w*[^\w]?>){0,12}"
-    r"<(?P<tag>[a-z]\w*)>(?:\\n|\s)*['\"]",
+    r"<(?P<tag>[a-z]\w*)>(?:\\n|\s)*(?:['\"]|$)",
     re.IGNORECASE,
 )
 _ASKED = re.compile(  # code that asks a reply to begin with a tag, and not as one may

@@ -8,7 +8,7 @@ from statistics import fmean
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside, Setting
-from course_utils.explain.paste.entries import Line, plain_number
+from course_utils.explain.paste.entries import Entry, Line, plain_number
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.numbers import margins_of, said
 from course_utils.explain.paste.quantiles import counted
@@ -54,6 +54,7 @@ _NAMES_BOTH = re.compile(
     r"(?=.*\bbetter\b)(?=.*\bworse\b)|(?=.*\bwinner\b)(?=.*\bloser\b))",
     re.IGNORECASE,
 )
+_SIDES = ('["chosen"]', '["rejected"]')
 _TWO_SCORES = re.compile(r"^[^\w-]*(-?\d+\.\d{2,})\s+(-?\d+\.\d{2,})\W*$")
 _NAMED_SCORES = re.compile(
     r"\b\w*(?:chosen|better|win\w*|pos\w*)\w*\W{1,3}?([+-]?\d+\.\d{2,})\b.*?"
@@ -115,7 +116,7 @@ LONGER_PAIRS = (
 def cut_pairs(beside: Beside, log: Log) -> Iterator[Finding]:
     """Pairs of prompts that are longer than the limit, or that differ behind it, and ties."""
     named = [*log.entries[:1], *(line for line in beside.words)]
-    if log.kind() != "preference" and not any(_NAMES_BOTH.search(one.text) for one in named):
+    if log.kind() != "preference" and not _names_both(named):
         return
     limit = beside.printed("max_length") or _of_tracker(beside)
     if limit is None or not limit.number or beside.matching(_KEEPS_END):
@@ -139,6 +140,13 @@ def cut_pairs(beside: Beside, log: Log) -> Iterator[Finding]:
     why, advice = (FORKS_CUT, LATER_CUT) if forks else (PAIRS_CUT, LONGER_PAIRS)
     why = why.format(limit.value, part, f"{tokens:g}")
     yield Finding("pairs_alike", 8.8, line, proof, why=why, advice=advice)
+
+
+def _names_both(lines: list[Line | Entry]) -> bool:
+    """Whether a line names both sides of a pair, or code makes each in a line of its own."""
+    if any(_NAMES_BOTH.search(one.text) for one in lines):
+        return True
+    return all(any(side in one.text for one in lines) for side in _SIDES)
 
 
 def _by_characters(beside: Beside, limit: Setting, alike: list[str]) -> Iterator[Finding]:

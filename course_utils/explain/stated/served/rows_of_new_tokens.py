@@ -16,7 +16,10 @@ _OF_TOKENS = re.compile(
     r"\b(?:new|added|special|extra)?_?tok\w*|\btags?\b|</?\|?/?[a-z]", re.IGNORECASE
 )
 _COUNT = (
-    re.compile(r"\b(?P<n>\d{1,3}) (?:new|added|extra|own|special|control)\b.{0,12}?\btok\w*", re.I),
+    re.compile(
+        r"\b(?P<n>\d{1,3}) (?:new|added|extra|own|special|control)\b.{0,12}?\b(?:tok\w*|tags?\b)",
+        re.I,
+    ),
     re.compile(r"\bone of the (?P<n>\d{1,3})\b"),
 )
 _IDS = re.compile(r"\bids?\b\W{1,3}(?P<low>\d{4,6})\s*(?:\.\.+|-|to)\s*(?P<high>\d{4,6})")
@@ -28,7 +31,7 @@ _LAST = re.compile(r"(?<![\w.])(\d+\.\d+)\W*$")
 _OTHERS = re.compile(r"\b(?:other\w*|everything but|rest|all but|without)\b", re.IGNORECASE)
 RARE, USUAL = 6.0, 3.0  # nats
 FEW, NEAR_LN_2 = 3, 0.01  # entries; of it
-NEAR, FELL, FEWEST, LAST, MOST = 0.016, 1.4, 4, 3, 200  # of a guess; times; rows; rows; tokens
+NEAR, FELL, FEWEST, LAST, MOST = 0.016, 1.2, 4, 3, 200  # of a guess; times; rows; rows; tokens
 
 
 def rows_as_they_were(parts: Sequence[Line | Entry]) -> list[str]:
