@@ -1,0 +1,1 @@
+"""Round 122: 15 posts alone, by one author."""
