@@ -229,6 +229,9 @@ NAMED = {
     "round_120/10_log": "proxy_rises_alone",
     "round_120/14_log": "new_tokens_untrained",
     "round_120/15_log": "replies_cut",
+    "round_122/10_log": "new_tokens_untrained",
+    "round_122/13_log": "one_class",
+    "round_122/15_log": "adapter_not_loaded",
 }
 ACCUSED_OF_NOTHING = (
     "round_64/04_log",
@@ -312,7 +315,7 @@ SAYS = {
     "round_102/05_log": "the server is told to use that of <|start_header_id|>",
     "round_104/04_log": "the code takes message [0] of both lists",
     "round_104/13_log": "takes a step for each process",
-    "round_110/06_log": "from 0.00013 on the steps break",
+    "round_110/06_log": "from 0.0001 on the steps break",
     "round_110/09_log": "prepared for k-bit training behind get_peft_model",
     "round_112/04_log": 'the replies are of the role "bot", and only "assistant" is trained',
 }

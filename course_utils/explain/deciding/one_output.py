@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
+from course_utils.explain.paste.entries import Line
 from course_utils.explain.paste.log import Log
 
 _ONE = re.compile(r"\bnum_labels\s*=\s*1\b")
@@ -22,8 +23,13 @@ TWO_OR_THRESHOLD = (
 
 def argmax_of_one(one: Finding, beside: Beside, log: Log) -> Finding:
     """The finding with the two lines of code that leave one answer."""
-    found = [beside.matching(pattern) for pattern in (_ONE, _LARGEST)]
-    if None in found:
+    if not (found := lines_of_one_output(beside)):
         return one
-    proof = (*one.for_it, *(line.says for line, _ in found))
+    proof = (*one.for_it, *(line.says for line in found))
     return replace(one, weight=9.0, for_it=proof, why=ALWAYS_0, advice=TWO_OR_THRESHOLD)
+
+
+def lines_of_one_output(beside: Beside) -> list[Line]:
+    """The line that asks for one output and the one that takes the largest of it; else []."""
+    found = [beside.matching(pattern) for pattern in (_ONE, _LARGEST)]
+    return [] if None in found else [line for line, _ in found]

@@ -158,6 +158,8 @@ class Heard:
         is_still = one.key == "nothing_trainable" and bool(norms) and not any(norms)
         ends = one.cause.harm == ENDED or (one.key in OF_NO_WEIGHT and not is_still)
         behind = [entry for entry in self._printed(log) if place(entry) > place(one.at)]
+        if one.key == "nothing_trainable" and any(norms) and not behind:
+            return True  # of another program, behind a run that has trained
         return ends and one.weight >= LATER and len(behind) >= GOES_ON
 
     def _goes_on(self, log: Log) -> bool:

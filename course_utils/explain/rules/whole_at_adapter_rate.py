@@ -5,7 +5,7 @@ import re
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.paste.beside import Beside
-from course_utils.explain.paste.entries import Line
+from course_utils.explain.paste.entries import Entry, Line
 from course_utils.explain.paste.log import Log, finite
 from course_utils.explain.paste.numbers import said
 from course_utils.explain.paste.sentences import is_prose
@@ -56,7 +56,7 @@ def whole_model_at_an_adapters_rate(log: Log, beside: Beside) -> Finding | None:
     if max(risen) < HIGH:
         return None
     bottom = next(n for n, (e, _) in enumerate(series) if e is low)
-    broke = next(e for e, loss in series[bottom:] if loss >= TIMES * least)
+    broke = _begin_of_climb(series, bottom, TIMES * least)
     shown = [
         ("loss", "learning_rate") if "learning_rate" in e.numbers else ("loss",)
         for e in (low, peak)
@@ -71,6 +71,14 @@ def whole_model_at_an_adapters_rate(log: Log, beside: Beside) -> Finding | None:
         rate=broke.numbers.get("learning_rate", max(rates)), low=least, high=high, last=last
     )
     return Finding("rate_too_high", 7.6, broke, proof, why=why, advice=LOWER)
+
+
+def _begin_of_climb(series: list[tuple[Entry, float]], bottom: int, high: float) -> Entry:
+    """Where the loss begins to rise without a stop to what is far above its least."""
+    at = next(n for n in range(bottom, len(series)) if series[n][1] >= high)
+    while at - 1 > bottom and series[at - 1][1] > series[at - 2][1]:
+        at -= 1
+    return series[at][0]
 
 
 def _loss(pair: tuple) -> float:

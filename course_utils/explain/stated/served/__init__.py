@@ -3,6 +3,7 @@
 from course_utils.explain.stated.served.adapter_of_zeros import saved_before_it_learnt
 from course_utils.explain.stated.served.exported_base import merged_into_another
 from course_utils.explain.stated.served.head_drawn_again import head_not_in_the_file
+from course_utils.explain.stated.served.made_anew import made_anew_and_not_loaded
 from course_utils.explain.stated.served.measured_base import (
     adapter_is_off,
     base_generates,
@@ -29,6 +30,7 @@ from course_utils.explain.stated.served.token_ids import other_ids
 from course_utils.explain.stated.served.turn_not_opened import turn_not_opened
 
 RULES = (
+    made_anew_and_not_loaded,
     served,
     templates,
     without_effect,

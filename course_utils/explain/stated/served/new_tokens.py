@@ -67,6 +67,9 @@ _TOLD_AS_AT_FIRST = re.compile(
     r"\D*(?:1\.0+\W*){2,}",
     re.IGNORECASE,
 )
+_LIKENESS = re.compile(  # of rows, once before a training and once after it
+    r"\b(?:cos\w*|norms?)\b.*\b(?P<when>before|after)\b\D*(?P<value>\d+\.\d+)\W*$", re.IGNORECASE
+)
 _FALSE = re.compile(r"\bFalse\b")
 _NO_CHANGE = re.compile(r"^\W*(?:0(?:\.0+)?\W+)*0(?:\.0+)?\W*$")
 _NEVER = re.compile(
@@ -161,6 +164,14 @@ def _frozen(lines: list[Line]) -> list[str]:
     return []
 
 
+def _is_as_before(line: Line, below: Line) -> bool:
+    """Whether two lines give one number of these rows, before a training and after it."""
+    one, other = _LIKENESS.search(line.text), _LIKENESS.search(below.text)
+    if not one or not other or one["value"] != other["value"]:
+        return False
+    return (one["when"].lower(), other["when"].lower()) == ("before", "after")
+
+
 def _unchanged(lines: list[Line]) -> list[str]:
     """What says that the rows of the new tokens have not changed at all."""
     for line in lines:
@@ -169,6 +180,8 @@ def _unchanged(lines: list[Line]) -> list[str]:
         if _TOLD_NO_CHANGE.search(line.text):
             return [f"{line.where}: the change of these rows is 0, {line.text.strip()[:100]}"]
     for line, below in pairwise(lines):
+        if _is_as_before(line, below):
+            return [f"{line.where} and {below.where}: {below.text.strip()[:80]}, as before it"]
         if _ASKS_EQUAL.search(line.text) and _TRUE.match(below.text):
             return [f"{below.where}: these rows before and after are equal, {below.text.strip()}"]
         if _ASKS_CHANGE.search(line.text) and _NO_CHANGE.match(below.text):
