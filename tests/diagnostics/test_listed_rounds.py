@@ -34,6 +34,7 @@ from benchmarks.diagnostics.blind.round_43 import listed as round_43
 from benchmarks.diagnostics.blind.round_45 import listed as round_45
 from benchmarks.diagnostics.blind.round_47 import listed as round_47
 from benchmarks.diagnostics.blind.round_49 import listed as round_49
+from benchmarks.diagnostics.blind.round_51 import listed as round_51
 from course_utils.diagnostics import diagnose
 
 NAMED = {
@@ -95,7 +96,7 @@ NAMED = {
     "masked_rows": "mask_is_the_target",
     "kind_names_seq2seq": "decoder_reads_labels",
     "noisy_topics": "rows_changed_in_place",
-    "judge_pairs": "length_tells",
+    "judge_pairs": "pair_prompts_differ",
     # round 9
     "facts_sft": "schedule_ends_early",
     "facts_plain_lm": "pad_is_eos",
@@ -412,6 +413,17 @@ NAMED = {
     "dee": "decoder_reads_labels",
     "avon": "labels_shape",
     "nene": "schedule_ends_early",
+    # round 51
+    "severn_51": "pad_is_eos",
+    "tagus_51": "new_tokens_untrained",
+    "neva_51": "tags_misplaced",
+    "oder_51": "labels_uninformative",
+    "tiber_51": "rate_too_high",
+    "ebro_51": "labels_constant",
+    "volga_51": "no_signal",
+    "rhone_51": "frozen_as_drawn",
+    "loire_51": "schedule_ends_early",
+    "danube": "targets_unscaled",
 }
 LEFT = {
     *("reward_ratings", "lora_two_stages", "lm_from_cluster_weights", "dpo_sums"),
@@ -428,15 +440,16 @@ LEFT = {
     *("garonne_35", "loire_35", "shin", "affric"),
     *("neman_39", "loire_39", "minho_39", "vltava_39", "neckar", "linnet"),
     "tagus_43",
+    *("indus", "seine"),
     "exe_49",
 }
 LISTED = (
     *(round_7, round_8, round_9, round_10, round_12, round_14, round_15, round_17, round_19),
     *(round_21, round_23, round_25, round_29, round_31, round_33, round_35, round_37, round_39),
-    *(round_41, round_43, round_45, round_47, round_49),
+    *(round_41, round_43, round_45, round_47, round_49, round_51),
 )
 NUMBERS = (
-    *(7, 8, 9, 10, 12, 14, 15, 17, 19, 21, 23, 25, 29, 31, 33, 35, 37, 39, 41, 43, 45, 47, 49),
+    *(7, 8, 9, 10, 12, 14, 15, 17, 19, 21, 23, 25, 29, 31, 33, 35, 37, 39, 41, 43, 45, 47, 49, 51),
 )
 ROUNDS = dict(zip(NUMBERS, LISTED, strict=True))
 CASES, ROUND_OF = {}, {}

@@ -14,6 +14,7 @@ from transformers import get_linear_schedule_with_warmup, set_seed
 from course_utils import zoo
 from course_utils.diagnostics import diagnose
 from course_utils.diagnostics.diagnosis.looks.all_pairs import (
+    look_at_beginnings,
     look_at_ends,
     look_at_forms,
     look_at_lengths,
@@ -179,14 +180,13 @@ def test_a_padding_token_behind_the_table_is_called_by_its_name():
     assert "'[PAD]', with which rows are padded" in sheet.found[0].said[0]
 
 
-@pytest.mark.parametrize(("shorter", "is_scored"), [(0, True), (3, True), (3, False)])
-def test_pairs_that_a_count_of_tokens_tells_apart_are_named_for_scores(shorter, is_scored):
+@pytest.mark.parametrize("shorter", [0, 3])
+def test_pairs_that_a_count_of_tokens_tells_apart_are_a_doubt(shorter):
     pairs = [{"chosen_ids": [1] * (8 - n % 2), "rejected_ids": [2] * 8} for n in range(40)]
     cut = [one | {"rejected_ids": one["rejected_ids"][shorter + 1 :]} for one in pairs]
     sheet = Sheet()
-    look_at_lengths(Dataset.from_list(cut if shorter else pairs), sheet, is_scored=is_scored)
-    assert [one.key for one in sheet.found] == ["length_tells"] * bool(shorter and is_scored)
-    assert bool(sheet.doubts) == bool(shorter and not is_scored)
+    look_at_lengths(Dataset.from_list(cut if shorter else pairs), sheet)
+    assert not sheet.found and bool(sheet.doubts) == bool(shorter)
 
 
 @pytest.mark.parametrize("is_scored", [True, False])
@@ -241,3 +241,17 @@ def test_pairs_of_which_one_side_alone_was_cleaned_are_named(chosen, rejected, s
     sheet = Sheet()
     assert look_at_forms(Dataset.from_list(pairs), Letters(), sheet) == bool(said)
     assert [said in one.said[0] for one in sheet.found] == [True] * bool(said)
+
+
+@pytest.mark.parametrize(("bare", "is_told"), [(True, True), (False, False)])
+def test_pairs_of_which_one_side_alone_has_its_prompt_are_named(bare, is_told):
+    pairs = [
+        {
+            "chosen_ids": [n, n + 1, 2, 3, 40],
+            "rejected_ids": [5, 6, 7, 8, n] if bare else [n, n + 1, 2, 3, 41],
+        }
+        for n in range(40)
+    ]
+    sheet = Sheet()
+    assert look_at_beginnings(Dataset.from_list(pairs), sheet) == is_told
+    assert [one.key for one in sheet.found] == ["pair_prompts_differ"] * is_told

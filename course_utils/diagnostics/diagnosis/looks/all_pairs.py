@@ -22,7 +22,9 @@ GAP = 2  # tokens, in every pair
 NEARLY_ALL, VARIED = 0.95, 3  # of one side's last tokens; kinds of the other's
 TWICE = 2  # pairs in which a text is chosen, and in which it is rejected
 NEAR_A_COIN = 0.6  # of the pairs
+TELLS_THEM = ": their length alone tells them apart"
 ENOUGH = 400  # pairs that are read as text
+BEGINNING, MANY = 4, 16  # tokens of a text; different beginnings, as prompts have
 FORMS = {
     "capital letters": re.compile(r"[A-Z]"),
     "marks between their words": re.compile(r"[.,;:!?]"),
@@ -45,9 +47,11 @@ def look_at_all_pairs(subject: Subject, sheet: Sheet) -> None:
         look_at_prompts(data, subject.tokenizer, sheet)
     else:
         look_at_texts_on_both_sides(data, sheet)
-    is_told = subject.kind == SCORES and look_at_forms(data, subject.tokenizer, sheet)
+    is_told = subject.kind == SCORES and (
+        look_at_beginnings(data, sheet) or look_at_forms(data, subject.tokenizer, sheet)
+    )
     if not is_told:
-        look_at_lengths(data, sheet, is_scored=subject.kind == SCORES)
+        look_at_lengths(data, sheet)
     look_at_ends(data, subject.tokenizer, sheet, is_scored=subject.kind == SCORES)
 
 
@@ -93,7 +97,7 @@ def look_at_texts_on_both_sides(data: Any, sheet: Sheet) -> None:
     A score is one number for each text: the best that any can do is to rank the texts by how often
     they were chosen. Of a text with its prompt, that gives most pairs.
     """
-    sides = _sides(data)
+    sides = sides_of(data)
     if not sides:
         return
     chosen, rejected = ([frozen(text) for text in side] for side in sides)
@@ -122,7 +126,7 @@ def look_at_texts_on_both_sides(data: Any, sheet: Sheet) -> None:
         )
 
 
-def _sides(data: Any) -> list[list]:
+def sides_of(data: Any) -> list[list]:
     """The ids of the chosen and of the rejected texts; [] where no column has them."""
     known = [pair for pair in SIDES[:2] if set(pair) <= set(columns_of(data))]
     return [column(data, name) for name in known[0]] if known else []
@@ -143,10 +147,33 @@ def _is_empty(prompt: Any, tokenizer: Any) -> bool:
     return all(one in getattr(tokenizer, "all_special_ids", ()) for one in prompt)
 
 
+def look_at_beginnings(data: Any, sheet: Sheet) -> bool:
+    """Whether all texts of one side begin alike, and those of the other do not: a prompt is in
+    front of one of them alone."""
+    sides = sides_of(data)
+    if not sides or len(sides[0]) < FEWEST:
+        return False
+    begins = [len({tuple(row[:BEGINNING]) for row in side}) for side in sides]
+    if min(begins) > 1 or max(begins) < MANY:
+        return False
+    bare, other = ("chosen", "rejected") if begins[0] == 1 else ("rejected", "chosen")
+    sheet.find(
+        "pair_prompts_differ",
+        COUNTED,
+        f"all {len(sides[0])} {bare} texts begin with the same {BEGINNING} tokens, and the {other} "
+        f"ones with {max(begins)} different ones",
+        place=f"train_dataset, {bare}",
+        why=f"the {bare} texts stand without their prompts, and the {other} ones with them: a "
+        "reward model tells them apart by their beginning, and learns nothing of the replies",
+        advice="put the same prompt in front of both replies, and train again",
+    )
+    return True
+
+
 def look_at_forms(data: Any, tokenizer: Any, sheet: Sheet) -> bool:
     """Whether one side of the pairs alone has capital letters, or marks between words: it was
     cleaned, and the other was not."""
-    sides = _sides(data)
+    sides = sides_of(data)
     if not sides or tokenizer is None or len(sides[0]) < FEWEST:
         return False
     replies = [_apart(list(a), list(b)) for a, b in list(zip(*sides, strict=True))[:ENOUGH]]
@@ -180,34 +207,37 @@ def _apart(one: list[int], other: list[int]) -> tuple[list[int], list[int]]:
     return one[shared:], other[shared:]
 
 
-def look_at_lengths(data: Any, sheet: Sheet, *, is_scored: bool) -> None:
+def look_at_lengths(data: Any, sheet: Sheet) -> None:
     """Pairs in each of which the same side is the longer one: a count of tokens solves them.
 
-    A model that gives scores learns the length then; a policy may have other grounds for it.
+    That is a doubt: a model may learn more than that. `look_at_one_length` asks it, once it has.
     """
-    sides = _sides(data)
+    sides = sides_of(data)
     if not sides or len(sides[0]) < FEWEST or not all(isinstance(s[0], Sized) for s in sides):
+        return
+    said = told_by_length(sides)
+    if said:
+        sheet.doubt(f"{said}{TELLS_THEM}")
         return
     more = [len(a) - len(b) for a, b in zip(*sides, strict=True)]
     longer = sum(one >= GAP for one in more), sum(one <= -GAP for one in more)
     said = f"chosen is longer in {longer[0]} of {len(more)} pairs, shorter in {longer[1]}"
-    if len(more) not in longer:
-        sheet.show("lengths of the pairs", said)
-        return
-    side = "chosen" if longer[0] else "rejected"
-    said = (
-        f"{side} is the longer one in all {len(more)} pairs, by {median(map(abs, more)):g} tokens"
-    )
-    if is_scored:
-        place = "train_dataset, chosen and rejected"
-        sheet.find("length_tells", LIKELY, said, place=place)
-    else:
-        sheet.doubt(f"{said}: their length alone tells them apart")
+    sheet.show("lengths of the pairs", said)
+
+
+def told_by_length(sides: list[list]) -> str:
+    """Which side is the longer one in all pairs, and by how much; "" where none is."""
+    more = [len(a) - len(b) for a, b in zip(*sides, strict=True)]
+    for side, sign in (("chosen", 1), ("rejected", -1)):
+        if all(sign * one >= GAP for one in more):
+            by = median(map(abs, more))
+            return f"{side} is the longer one in all {len(more)} pairs, by {by:g} tokens"
+    return ""
 
 
 def look_at_ends(data: Any, tokenizer: Any, sheet: Sheet, *, is_scored: bool) -> None:
     """Pairs of which one side alone ends in a token of its own, as a marker that a script adds."""
-    sides = _sides(data)
+    sides = sides_of(data)
     if not sides or len(sides[0]) < FEWEST or not all(isinstance(s[0], Sized) for s in sides):
         return
     ends = [_ends(list(a), list(b)) for a, b in zip(*sides, strict=True)]

@@ -32,6 +32,7 @@ from course_utils.diagnostics.diagnosis.looks.messages import look_at_messages
 from course_utils.diagnostics.diagnosis.looks.metrics import look_at_metrics
 from course_utils.diagnostics.diagnosis.looks.mirrored import look_at_mirrored
 from course_utils.diagnostics.diagnosis.looks.offsets import look_at_offsets
+from course_utils.diagnostics.diagnosis.looks.one_length import look_at_one_length
 from course_utils.diagnostics.diagnosis.looks.optimizer_numbers import look_at_optimizer_numbers
 from course_utils.diagnostics.diagnosis.looks.packed_state import look_at_packed_state
 from course_utils.diagnostics.diagnosis.looks.packing import look_at_packing
@@ -188,5 +189,7 @@ def look_after(subject: Subject, sheet: Sheet) -> None:
             look_at_displaced(subject, sheet)
         with sheet.trying("the vectors of the pairs"):
             look_at_paired_vectors(subject, sheet)
+        with sheet.trying("pairs of one length"):
+            look_at_one_length(subject, sheet)
         with sheet.trying("ranking in the batch"):
             look_at_ranking(subject, sheet)

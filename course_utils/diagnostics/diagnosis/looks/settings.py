@@ -1,5 +1,6 @@
 """Looks at the settings: learning rate and schedule, and how replies are sampled."""
 
+import math
 from typing import Any
 
 from torch import Tensor
@@ -180,8 +181,10 @@ def num_steps_of(subject: Subject) -> int:
     rows = getattr(subject.trainer, "train_dataset", None)
     if subject.kind == POLICY or not hasattr(rows, "__len__") or subject.has_own_loader:
         return 0
-    size = args.train_batch_size * args.gradient_accumulation_steps * args.world_size
-    return max(1, int(len(rows) / size * args.num_train_epochs))
+    batches = len(rows) / (args.train_batch_size * args.world_size)
+    batches = math.floor(batches) if args.dataloader_drop_last else math.ceil(batches)
+    steps = max(1, math.ceil(batches / args.gradient_accumulation_steps))  # of an epoch
+    return max(1, math.ceil(steps * args.num_train_epochs))
 
 
 def _sampling(subject: Subject, sheet: Sheet) -> None:

@@ -2,6 +2,7 @@
 the trained one say what it says, at the place where it says it?"""
 
 import math
+import re
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +14,7 @@ from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.loss_kind import IGNORED, Loss, head_of, speaks_for
 
 AGREES, FEWEST = 0.8, 8  # of the next tokens; so many are needed
+_NAMED = re.compile(r"teacher|mentor|tutor|oracle|(?:big|large)(?:r|_model)?$")
 GUESSED = 0.95  # of ln V: a teacher knows the next token better than that
 
 
@@ -88,7 +90,7 @@ def _is_copy(teacher: nn.Module, model: nn.Module) -> bool:
 def _teachers(subject: Subject, *kinds: Loss) -> list[tuple[str, nn.Module]]:
     """Models of these kinds that the Trainer holds as its teacher, where rows are there to ask."""
     held = subject.held_models.items() if has_ids(subject.batch) else ()
-    return [(n, one) for n, one in held if "teacher" in n and head_of(one) in kinds]
+    return [(n, one) for n, one in held if _NAMED.search(n) and head_of(one) in kinds]
 
 
 def _guess(model: nn.Module, batch: dict[str, Tensor]) -> tuple[float, int, str]:

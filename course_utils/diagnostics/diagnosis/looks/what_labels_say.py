@@ -160,8 +160,9 @@ def judge_what_was_learnt(
         return  # a loss on another scale, or one that has diverged
     if last < LEARNT * entropy or (last < entropy and _falls(losses)):
         return
+    by = "hardly" if last < entropy else "no"
     said = (
-        f"the loss of the last third, {last:.3g}, is no lower than that of always saying how "
+        f"the loss of the last third, {last:.3g}, is {by} lower than that of always saying how "
         f"frequent each label is, {entropy:.3g}"
     )
     if frozen:
