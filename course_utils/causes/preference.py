@@ -132,6 +132,16 @@ PREFERENCE = (
         would_show="the share of pairs that end alike which it ranks right",
     ),
     Cause(
+        "form_tells",
+        "chosen and rejected are written in two forms, as where a text was cleaned on one side "
+        "alone, so that the form tells them apart: a reward model learns to score it",
+        "clean both sides alike (capital letters, marks, signatures), or neither; train again",
+        "the scores of one reply in both forms",
+        kinds=("preference", "reward_hacking"),
+        harm=WRONG,
+        would_show="the share of pairs in one form that it ranks right",
+    ),
+    Cause(
         "pair_prompts_differ",
         "chosen and rejected do not begin with the same prompt tokens",
         "tokenize the prompt alone, or render both with one template",

@@ -408,7 +408,7 @@ NAMED = {
     "tweed": "message_dropped",
     "ouse_49": "new_tokens_untrained",
     "wye_49": "rate_too_high",
-    "tees": "length_tells",
+    "tees": "form_tells",
     "trent": "no_signal",
     "dee": "decoder_reads_labels",
     "avon": "labels_shape",

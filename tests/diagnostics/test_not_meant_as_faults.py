@@ -13,13 +13,13 @@ from transformers import get_linear_schedule_with_warmup, set_seed
 
 from course_utils import zoo
 from course_utils.diagnostics import diagnose
-from course_utils.diagnostics.diagnosis.looks.all_pairs import (
+from course_utils.diagnostics.diagnosis.looks.tables import look_at_tables
+from course_utils.diagnostics.diagnosis.looks.told_apart import (
     look_at_beginnings,
     look_at_ends,
     look_at_forms,
     look_at_lengths,
 )
-from course_utils.diagnostics.diagnosis.looks.tables import look_at_tables
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 

@@ -7,8 +7,8 @@ import torch
 from datasets import Dataset
 from torch import nn
 
-from course_utils.diagnostics.diagnosis.looks.all_pairs import look_at_lengths
 from course_utils.diagnostics.diagnosis.looks.one_length import look_at_one_length
+from course_utils.diagnostics.diagnosis.looks.told_apart import look_at_lengths
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import SCORES
 

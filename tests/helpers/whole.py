@@ -10,9 +10,9 @@ packages from the index, the criteria after the one that rejects an answer, tabl
 a class whose graders are real, for which stand-ins are run.
 
 Slow tests are left too (`slow_ones`): those that took more than `SLOW` seconds when `make seconds`
-last measured all of them. A file that has no quick test keeps its quickest one, but for those of
-the runs of a lesson, which nbval executes; what is marked `kept` is never left: the first wrong
-answer of each criterion, and a rule for all instruments.
+last measured them, all and then what would be run. A file that has no quick test keeps its quickest
+one, but for those of the runs of a lesson, which nbval executes; what is marked `kept` is never
+left: the first wrong answer of each criterion, and a rule for all instruments.
 """
 
 import json

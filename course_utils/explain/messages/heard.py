@@ -150,7 +150,8 @@ class Heard:
         return [entry for entry in log.entries if entry.where not in self._told]
 
     def _is_mended(self, log: Log, one: Finding) -> bool:
-        """Whether the run goes on behind an error that ends one, or of a model that cannot train.
+        """Whether the run goes on behind an error that ends one, or of a model that cannot train,
+        or had trained before it: what cannot is another program's then.
 
         No run goes on in a sentence.
         """
@@ -159,7 +160,7 @@ class Heard:
         ends = one.cause.harm == ENDED or (one.key in OF_NO_WEIGHT and not is_still)
         behind = [entry for entry in self._printed(log) if place(entry) > place(one.at)]
         if one.key == "nothing_trainable" and any(norms) and not behind:
-            return True  # of another program, behind a run that has trained
+            return True
         return ends and one.weight >= LATER and len(behind) >= GOES_ON
 
     def _goes_on(self, log: Log) -> bool:

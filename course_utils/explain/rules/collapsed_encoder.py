@@ -44,7 +44,7 @@ def encoder_collapsed(log: Log, beside: Beside) -> Finding | None:
         f"{line.where} and on: {times} texts with the same logits to the last digit",
         f"learning_rate {rate:.2g}, and no adapter",
     )
-    why = COLLAPSED.format(rate=rate, warmth="" if warm else " without a warm-up")
+    why = COLLAPSED.format(rate=rate, warmth="" if warm or not told else " without a warm-up")
     return Finding("rate_too_high", 7.4, line, proof, why=why, advice=SMALLER)
 
 

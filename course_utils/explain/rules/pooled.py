@@ -35,6 +35,7 @@ _REWARD_MODEL = re.compile(
     r"\w*ForSequenceClassification\b|\b[Rr]eward[ _-]?[Mm]odel\w*|\bRewardTrainer\b"
 )
 _TOKENIZERS_PAD = re.compile(r"\b(?:tok\w*|processor)\.pad_token_id\b(?:\W{1,4}(?P<id>\d+))?")
+_ENDS_ROWS = re.compile(r"\bapply_chat_template\(|\beos_token\b|\badd_eos")
 _MODELS_PAD = re.compile(r"\bconfig\.pad_token_id\b(?:\W{1,4}(?P<id>\d+))?")
 _HALVES = re.compile(r"\[0\.50*\d?, 0\.(?:50*|49+)\d?\]")
 FEW, ROWS, AT_LN_2, NO_NORM = 6, 3, 1e-3, 1e-3  # entries; rows; of a loss; of a gradient
@@ -130,6 +131,8 @@ def padding_never_found(log: Log, beside: Beside) -> Finding | None:
     of_class, ids = beside.matching(_REWARD_MODEL), _pad_ids(beside)
     if of_class is None or ids is None or beside.matching(_ON_THE_LEFT):
         return None
+    if beside.matching(_ENDS_ROWS):
+        return None  # where a row holds the model's pad token itself, that is found
     line, tokenizer, model = ids
     proof = (line.says, f"{of_class[0].where} says: {of_class[1]}")
     why = NEVER_FOUND.format(tokenizer=tokenizer, model=model)

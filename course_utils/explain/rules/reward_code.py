@@ -151,7 +151,9 @@ def pays_each_mark(log: Log, beside: Beside) -> Finding | None:
     found = beside.first(_PAID_EACH)
     if found is None or _AT_MOST.search(found[0].text) or log.kind() != "policy":
         return None
-    parts = {name: finite(log.values(name)) for name in log.fields if name.startswith("part:")}
+    parts = {
+        name: finite(log.values(name)) for name in sorted(log.fields) if name.startswith("part:")
+    }
     parts = {name: values for name, values in parts.items() if len(values) >= AGAIN}
     grown = [n for n, one in parts.items() if one[-1] == max(one) > OUTGROWN * one[0]]
     fallen = [n for n, one in parts.items() if one[-1] < FALLEN * max(one)]

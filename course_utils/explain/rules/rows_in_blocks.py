@@ -27,9 +27,9 @@ BLOCKS = (
     "the next label begins, every {every}. At the end the model gives every row the last label"
 )
 ONE_BY_ONE = (
-    "the data sets are read one after the other, and not shuffled: the loss jumps where the next "
-    "one begins, at the same place in each epoch, and each is overwritten by those behind it, so "
-    "that the last one is what the model does at the end"
+    "the data sets are read one after the other, and not shuffled: the loss jumps, as where the "
+    "next one begins, and what is learnt of each is overwritten by those behind it, so that the "
+    "last one is what the model does at the end"
 )
 MIX = (
     "shuffle the rows of all sets together (shuffle: true, or interleave them), and train again "

@@ -3,7 +3,7 @@
 from torch import Tensor
 
 from course_utils.diagnostics.batch_view.rows import first_rows
-from course_utils.diagnostics.diagnosis.looks.all_pairs import SIDES
+from course_utils.diagnostics.diagnosis.looks.told_apart import SIDES
 from course_utils.diagnostics.diagnosis.measures.data_sets import columns_of
 from course_utils.diagnostics.diagnosis.measures.specimens import SHOWN, quoted
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, Sheet

@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import Any
 
 from course_utils.diagnostics.batch_view.rows import unchanged
-from course_utils.diagnostics.diagnosis.looks.all_pairs import SIDES
+from course_utils.diagnostics.diagnosis.looks.told_apart import SIDES
 from course_utils.diagnostics.diagnosis.measures.data_sets import column, columns_of
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, SCORES, Subject

@@ -15,8 +15,8 @@ PERFECT = 0.98  # of the pairs of an evaluation
 SHOWN, SAID = 9.2, 7.4
 ONE_SIDE = (
     "the code puts the end token behind {own} and not behind {other}, so that the last token "
-    "alone tells them apart: the model learns to score that token, the pairs of the evaluation are "
-    "made in the same way, and replies that all end alike get nearly one and the same score"
+    "alone tells them apart: the model learns to score that token. An evaluation whose pairs are "
+    "made in the same way shows nothing of it, and replies that all end alike are hardly told apart"
 )
 BOTH = (
     "make both replies by one function, with the end token behind both (and at scoring time too); "
